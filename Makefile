@@ -1,0 +1,267 @@
+# libras_mpi. `make help` lists the targets, `make info` what this machine has; V=1 shows the commands.
+
+VERSION := 0.1.0
+
+# ---- What a user may set: make CC=clang BUILD=build-clang CFLAGS=-O3 ------------------------------------------------
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+NP ?= 4
+ARGS ?=
+T ?=
+V ?=
+# Empty it (make WERROR=) for a compiler that warns about more than ours.
+WERROR ?= -Werror
+# 1: with AddressSanitizer and UndefinedBehaviorSanitizer.
+SANITIZE ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+MPICC ?= mpicc
+MPIRUN ?= mpirun
+PKG_CONFIG ?= pkg-config
+NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+
+# ---- What this machine has ------------------------------------------------------------------------------------------
+export PKG_CONFIG
+HDF5 := $(shell tools/find-hdf5.sh)
+HDF5_NAME := $(word 1,$(HDF5))
+HDF5_VERSION := $(word 2,$(HDF5))
+HDF5_KIND := $(word 3,$(HDF5))
+HDF5_FLAGS := $(wordlist 4,$(words $(HDF5)),$(HDF5))
+HDF5_CFLAGS ?= $(filter -I%,$(HDF5_FLAGS))
+HDF5_LIBS ?= $(filter-out -I%,$(HDF5_FLAGS))
+
+HAVE_MPI := $(shell command -v $(MPICC))
+HAVE_CXX := $(shell command -v $(CXX))
+CMOCKA := $(shell $(PKG_CONFIG) --modversion cmocka 2>/dev/null)
+CMOCKA_CFLAGS = $(shell $(PKG_CONFIG) --cflags cmocka)
+CMOCKA_LIBS = $(shell $(PKG_CONFIG) --libs cmocka)
+
+# The reference is compiled a second time, with -mfma, where the compiler makes code for x86-64.
+FMA := $(filter x86_64-% amd64-%,$(shell $(CC) -dumpmachine 2>/dev/null))
+
+# A parallel HDF5's headers include mpi.h; ours never do.
+LIBCC := $(if $(filter parallel,$(HDF5_KIND)),$(MPICC),$(CC))
+
+# ---- Flags ----------------------------------------------------------------------------------------------------------
+# The contract of numbers (src/arithmetic.h) comes last: no user's -Ofast may undo it. No -march=native: paths are
+# chosen at run time.
+ARITHMETIC := -ffp-contract=off -fno-fast-math
+comma := ,
+ifeq ($(SANITIZE),1)
+sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) -Isrc -I$(BUILD) $(HDF5_CFLAGS) $(CPPFLAGS)
+CFLAGS_ALL = -std=c11 -O2 -g -Wall -Wextra $(WERROR) $(sanitizers) $(CFLAGS) $(ARITHMETIC)
+CXXFLAGS_ALL = -std=c++17 -O2 -g -Wall -Wextra $(WERROR) $(CXXFLAGS) $(ARITHMETIC)
+LDFLAGS_ALL = $(sanitizers) $(LDFLAGS)
+LIBS_ALL = $(HDF5_LIBS) -lm $(LDLIBS)
+DEPS = -MMD -MP
+
+# ---- Sources --------------------------------------------------------------------------------------------------------
+src := $(filter-out src/reference.c,$(wildcard src/*.c)) src/reference_plain.c $(if $(FMA),src/reference_fma.c)
+lib_objects := $(src:%.c=$(BUILD)/%.o)
+mpi_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
+unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+unit_helpers := $(patsubst tests/unit/%.cpp,$(BUILD)/tests/%,$(wildcard tests/unit/*.cpp))
+perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%,$(wildcard tests/perf/*.c))
+library := $(BUILD)/liblibras.a
+program := $(BUILD)/libras_mpi
+
+c_files := $(wildcard $(foreach d,src mpi cuda tests/unit tests/perf,$(addprefix $(d)/*.,c h cpp cu cuh)))
+shell_files := $(wildcard .ci/run tools/*.sh tests/*.sh tests/*/*.sh tests/slurm/slurm-sandbox jobs/*.sh jobs/*.slurm)
+
+# ---- Output: one short line a step, in colour on a terminal; V=1: the commands themselves ---------------------------
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+colour := $(if $(NO_COLOR),,$(MAKE_TERMOUT))
+say = @printf '$(if $(colour),\033[32m)%8s$(if $(colour),\033[0m) %s\n' '$(1)' '$(2)'
+endif
+MAKEFLAGS += --no-builtin-rules
+# A sub-make on all cores, unless the user has said how many.
+all_cores = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+submake = @+$(MAKE) --no-print-directory $(all_cores)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.PHONY: all lib tests run check sanitize perf format lint lint-c lint-shell help info install uninstall clean deps
+.PHONY: libras_mpi need-mpi need-hdf5 FORCE
+
+# ---- Building -------------------------------------------------------------------------------------------------------
+## all: the program, ./libras_mpi (the default)
+all: libras_mpi
+
+# The users' name for the program: a link to the last one built.
+libras_mpi: $(program)
+	$(Q)[ "$$(readlink $@)" = '$<' ] || ln -sfn '$<' $@
+
+## lib: the library, $(BUILD)/liblibras.a (needs no MPI)
+lib: $(library)
+
+$(program): $(mpi_objects) $(library) | need-mpi
+	$(call say,MPILD,$@)
+	$(Q)$(MPICC) $(LDFLAGS_ALL) $(mpi_objects) $(library) $(LIBS_ALL) -o $@
+
+$(library): $(lib_objects)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/src/%.o: src/%.c $(BUILD)/flags | $(BUILD)/version.h need-hdf5
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -c $< -o $@
+
+$(BUILD)/src/reference_%.o: src/reference.c $(BUILD)/flags | $(BUILD)/version.h need-hdf5
+	$(call say,CC,$< ($*))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) -DLM_REFERENCE_SUFFIX=$* $(CFLAGS_ALL) $(if $(filter fma,$*),-mfma) $(DEPS) -c $< -o $@
+
+$(BUILD)/mpi/%.o: mpi/%.c $(BUILD)/flags | $(BUILD)/version.h need-mpi need-hdf5
+	$(call say,MPICC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -c $< -o $@
+
+no_mpi = $(MPICC) is missing: apt-get install libopenmpi-dev openmpi-bin, or load your cluster'\''s MPI module, \
+    or say MPICC=/path/to/mpicc
+no_hdf5 = HDF5 is missing: apt-get install libhdf5-dev pkg-config, or load your cluster'\''s HDF5 module, or set HDF5_DIR
+need-mpi:
+	@$(if $(HAVE_MPI),:,echo >&2 '$(no_mpi)'; exit 1)
+need-hdf5:
+	@$(if $(HDF5_LIBS),:,echo >&2 '$(no_hdf5)'; exit 1)
+
+# Both are rewritten only when they change: then everything, or what includes version.h, is built again.
+$(BUILD)/flags: export text = $(CC) $(LIBCC) $(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LIBS_ALL)
+$(BUILD)/version.h: export text = $(version_h)
+$(BUILD)/flags $(BUILD)/version.h: FORCE
+	@mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" >$@
+
+COMMIT = $(or $(shell git describe --always --dirty --abbrev=12 2>/dev/null),unknown)
+define version_h
+#define LM_VERSION "$(VERSION)"
+#define LM_COMMIT "$(COMMIT)"
+endef
+
+-include $(lib_objects:.o=.d) $(mpi_objects:.o=.d) $(addsuffix .d,$(unit_tests) $(perf_tests))
+
+# ---- Tests ----------------------------------------------------------------------------------------------------------
+## tests: builds the unit tests
+ifneq ($(CMOCKA),)
+tests: $(unit_tests) $(if $(HAVE_CXX),$(unit_helpers))
+	@rm -f $(BUILD)/tests/not-built
+else
+tests: lib
+	@mkdir -p $(BUILD)/tests && echo 'cmocka is missing: apt-get install libcmocka-dev' | tee $(BUILD)/tests/not-built
+endif
+
+$(BUILD)/tests/%: tests/unit/%.c $(library) $(BUILD)/flags
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CMOCKA_CFLAGS) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) \
+	    $(LDFLAGS_ALL) $(CMOCKA_LIBS) $(LIBS_ALL) -o $@
+
+# C++ beside the unit tests: what the real libstdc++ does, for comparison. Nothing of ours is linked.
+$(BUILD)/tests/%: tests/unit/%.cpp $(BUILD)/flags
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) $< -o $@
+
+$(BUILD)/perf/%: tests/perf/%.c $(library) $(BUILD)/flags
+	$(call say,PERF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+
+## run: installs what is missing, builds, and runs ./libras_mpi on 4 ranks (NP=2 ARGS="--epochs 3")
+run:
+	@tools/deps.sh run
+	$(submake) all
+	@$(as_root) $(MPIRUN) --oversubscribe -np $(NP) ./libras_mpi $(ARGS)
+
+# Open MPI refuses to run as root unless both are set; in a container there is nobody else.
+as_root = $(if $(filter 0,$(shell id -u)),OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+
+## check: installs what is missing, builds, and runs every test (T=unit or T=tests/house/test_style.sh: only these)
+check:
+	@tools/deps.sh check
+	$(submake) all tests
+	@LIBRAS_BUILD='$(BUILD)' tests/run $(T)
+
+## sanitize: the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
+sanitize:
+	@tools/deps.sh check
+	$(submake) BUILD=build-asan SANITIZE=1 tests
+	@LIBRAS_BUILD=build-asan tests/run unit
+
+## perf: builds the measurements in tests/perf and runs them one after the other
+perf: $(perf_tests)
+	@for test in $(perf_tests); do echo "$$test"; "./$$test" || exit; done
+
+## format: clang-format over all C, C++ and CUDA files
+format:
+	clang-format -i $(c_files)
+
+## lint: clang-format and shellcheck, as checks
+lint: lint-c lint-shell
+lint-c:
+	$(Q)clang-format --dry-run -Werror --ferror-limit=2 $(c_files)
+lint-shell:
+	$(Q)shellcheck -S style $(shell_files)
+
+# ---- About ----------------------------------------------------------------------------------------------------------
+## help: this list
+help:
+	@echo 'make TARGET [V=1] [CC=...] [MPICC=...] [CFLAGS=...] [BUILD=build] [PREFIX=/usr/local] [DESTDIR=]'
+	@awk -F': ' '/^## [a-z]+: / { printf "  %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3) }' Makefile
+
+row = @printf '%-10s %-22s %s\n' '$(1)' '$(or $(strip $(2)),missing)' '$(strip $(3))'
+cc_version = $(shell $(CC) -dumpfullversion -dumpversion 2>/dev/null)
+mpi_version = $(if $(HAVE_MPI),$(or $(shell $(MPICC) --showme:version 2>&1 | grep -oE '[0-9]+\.[0-9.]+'),found))
+yaml_version = $(shell $(PKG_CONFIG) --modversion yaml-0.1 2>/dev/null)
+nvcc_version = $(if $(NVCC),$(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
+## info: what this machine has, and what is missing
+info:
+	$(call row,libras_mpi,$(VERSION),$(COMMIT))
+	$(call row,compiler,$(cc_version),$(or $(shell command -v $(CC)),apt-get install gcc))
+	$(call row,target,$(shell $(CC) -dumpmachine),the reference is built $(if $(FMA),twice: plain and with -mfma,once))
+	$(call row,MPI,$(mpi_version),$(or $(HAVE_MPI),apt-get install libopenmpi-dev openmpi-bin))
+	$(call row,HDF5,$(HDF5_VERSION),$(if $(HDF5),$(HDF5_NAME)$(comma) $(HDF5_KIND): \
+	    $(HDF5_FLAGS),apt-get install libhdf5-dev pkg-config))
+	$(call row,cmocka,$(CMOCKA),$(if $(CMOCKA),unit tests,unit tests are skipped: apt-get install libcmocka-dev))
+	$(call row,libyaml,$(yaml_version),not used by this version)
+	$(call row,nvcc,$(nvcc_version),$(NVCC) (no GPU backend in this version))
+
+# ---- Installing -----------------------------------------------------------------------------------------------------
+docs := $(wildcard README.md LICENSE CHANGELOG.md CITATION.cff)
+jobs := $(wildcard jobs/*.slurm jobs/*.sh jobs/*.md)
+man := $(wildcard man/*.1)
+bindir = $(DESTDIR)$(PREFIX)/bin
+mandir = $(DESTDIR)$(PREFIX)/share/man/man1
+docdir = $(DESTDIR)$(PREFIX)/share/doc/libras_mpi
+jobdir = $(DESTDIR)$(PREFIX)/share/libras_mpi/jobs
+
+## install: program, manual page, documents and job scripts under DESTDIR and PREFIX
+install: all
+	install -d '$(bindir)' '$(mandir)' '$(docdir)' '$(jobdir)'
+	install -m 755 $(program) '$(bindir)'
+	$(if $(man),install -m 644 $(man) '$(mandir)')
+	install -m 644 $(docs) '$(docdir)'
+	install -m 644 $(jobs) '$(jobdir)'
+
+## uninstall: removes what install put there
+uninstall:
+	rm -f '$(bindir)/libras_mpi' $(man:man/%='$(mandir)/%') $(docs:%='$(docdir)/%') $(jobs:jobs/%='$(jobdir)/%')
+	-rmdir '$(docdir)' '$(jobdir)' '$(dir $(jobdir))'
+
+## deps: installs what run and check need and this machine lacks (apt-get)
+deps:
+	@tools/deps.sh check
+
+## clean: removes the build folders and the link ./libras_mpi
+clean:
+	rm -rf $(sort $(BUILD) build build-asan) libras_mpi

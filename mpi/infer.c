@@ -1,0 +1,305 @@
+/* infer.c: `libras_mpi infer RESULTS.h5`: every sample of a data folder under stored weights, sharded over the ranks.
+ *
+ * Its file has the same format: one trial (the row of the network that was used), all samples as test samples, the
+ * normalisation of the results it came from. `verify` checks it as it checks a run's.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks.h"
+#include "command.h"
+#include "evaluate.h"
+#include "prepare.h"
+#include "provenance.h"
+#include "report.h"
+#include "sharded.h"
+#include "source.h"
+#include "stored.h"
+
+enum { TAG_SHARD = 30 };
+
+struct infer {
+    const struct lm_call *call;
+    const struct lm_backend *backend;
+    void *session;
+    struct lm_stored stored;     /* rank 0 */
+    struct lm_problem nothing;   /* a session wants a problem */
+    struct lm_samples samples;   /* rank 0: all; elsewhere its shard */
+    struct lm_shape shape;
+    float *parameters;
+    struct lm_results results; /* rank 0: what is written */
+    struct lm_output output;
+    double seconds[LM_PHASES];
+    struct lm_times times;
+};
+
+/* ---- on rank 0: the network, the data, the row of the trial ---- */
+
+static int copy_trial(struct infer *infer, uint64_t trial, struct lm_error *err)
+{
+    const struct lm_results *from = &infer->stored.results;
+    int code = lm_results_allocate(1, &infer->results, err);
+    if (code != LM_OK)
+        return code;
+    infer->results.trial[0] = from->trial[trial];
+    infer->results.outcome[0] = from->outcome[trial];
+    infer->results.execution[0] = from->execution[trial];
+    infer->results.max_epochs = from->max_epochs;
+    infer->results.scaler = from->scaler;
+    infer->results.split_seed = from->split_seed;
+    infer->results.inference_trial = 0;
+    return LM_OK;
+}
+
+static int gather_samples(struct infer *infer, const struct lm_dataset *data, struct lm_error *err)
+{
+    struct lm_results *results = &infer->results;
+    results->test_index = malloc((data->samples + 1) * sizeof *results->test_index);
+    if (!results->test_index)
+        return lm_fail_memory(err, data->samples * sizeof *results->test_index, "the samples");
+    for (size_t k = 0; k < data->samples; k++)
+        results->test_index[k] = (uint32_t)k;
+    results->n_test = data->samples;
+    int code = lm_copy_dataset(results, data, err);
+    if (code == LM_OK)
+        code = lm_samples_allocate(data->samples, &infer->samples, err);
+    if (code != LM_OK)
+        return code;
+    memcpy(infer->samples.label, data->label, data->samples);
+    return lm_scaler_gather(&results->scaler, data, results->test_index, data->samples, infer->samples.x, err);
+}
+
+static int load_on_rank_0(struct infer *infer, struct lm_error *err)
+{
+    const struct lm_options *options = infer->call->options;
+    struct lm_dataset data;
+    uint64_t trial;
+    int code;
+    if ((code = lm_stored_open(options->operand[0], &infer->stored, err)) != LM_OK)
+        return code;
+    if ((code = lm_stored_choose(&infer->stored, options, &trial, err)) != LM_OK ||
+        (code = lm_stored_network(&infer->stored, trial, &infer->shape, &infer->parameters, err)) != LM_OK)
+        return lm_fail_within(err, "%s: ", options->operand[0]);
+    if ((code = lm_source_load(infer->call->world, options, &data, err)) != LM_OK)
+        return code;
+    code = copy_trial(infer, trial, err);
+    if (code == LM_OK)
+        code = gather_samples(infer, &data, err);
+    if (code == LM_OK)
+        code = lm_allocate_inference(&infer->results, data.samples, err);
+    lm_dataset_free(&data);
+    return code;
+}
+
+/* ---- to all ranks: the network to each, the samples in shards ---- */
+
+static int share_network(struct infer *infer)
+{
+    const struct lm_world *world = infer->call->world;
+    struct lm_error err;
+    lm_broadcast(world, &infer->shape, sizeof infer->shape);
+    size_t bytes = lm_network_floats(infer->shape) * sizeof(float);
+    if (world->rank != 0)
+        infer->parameters = malloc(bytes);
+    int code = infer->parameters ? LM_OK : lm_fail_memory(&err, bytes, "a network");
+    if ((code = lm_agree(world, code, &err)) == LM_OK)
+        lm_broadcast(world, infer->parameters, bytes);
+    return code;
+}
+
+static int share_samples(struct infer *infer, uint64_t n)
+{
+    const struct lm_world *world = infer->call->world;
+    const uint64_t row = LM_PIXELS * sizeof(float);
+    struct lm_error err;
+    int code = LM_OK;
+    if (world->rank != 0)
+        code = lm_samples_allocate(lm_shard(n, world->size, world->rank).count, &infer->samples, &err);
+    if ((code = lm_agree(world, code, &err)) != LM_OK)
+        return code;
+    if (world->rank != 0) {
+        lm_receive_bytes(world, infer->samples.x, infer->samples.n * row, 0, TAG_SHARD);
+        return LM_OK;
+    }
+    for (int r = 1; r < world->size; r++) {
+        struct lm_range shard = lm_shard(n, world->size, r);
+        lm_send_bytes(world, infer->samples.x + shard.first * LM_PIXELS, shard.count * row, r, TAG_SHARD);
+    }
+    return LM_OK;
+}
+
+static int load(struct infer *infer, uint64_t *n)
+{
+    const struct lm_world *world = infer->call->world;
+    struct lm_error err;
+    double start = lm_now();
+    int code = lm_agree(world, world->rank == 0 ? load_on_rank_0(infer, &err) : LM_OK, &err);
+    if (code != LM_OK)
+        return code;
+    *n = infer->samples.n;
+    lm_broadcast(world, n, sizeof *n);
+    if ((code = share_network(infer)) == LM_OK)
+        code = share_samples(infer, *n);
+    infer->seconds[LM_PHASE_DATA] = lm_now() - start;
+    return code;
+}
+
+/* ---- score, validate ---- */
+
+static int score(struct infer *infer, uint64_t n)
+{
+    const struct lm_world *world = infer->call->world;
+    struct lm_error err;
+    int code = infer->backend->open(&infer->nothing, &infer->session, &err);
+    if ((code = lm_agree(world, code, &err)) != LM_OK)
+        return code;
+    struct lm_sharded batch = {.world = world,
+                               .backend = infer->backend,
+                               .session = infer->session,
+                               .shape = infer->shape,
+                               .parameters = infer->parameters,
+                               .n = n,
+                               .x = infer->samples.x};
+    lm_sharded_infer(&batch, infer->results.scores, &infer->seconds[LM_PHASE_INFER],
+                     &infer->seconds[LM_PHASE_GATHER]);
+    return LM_OK;
+}
+
+static int validate(struct infer *infer)
+{
+    const struct lm_world *world = infer->call->world;
+    struct lm_error err;
+    int code = LM_OK;
+    double start = lm_now();
+    if (world->rank == 0) {
+        lm_fill_inference(&infer->results, infer->samples.label, world->size);
+        code = lm_check_inference(&infer->results, infer->shape, infer->parameters, infer->samples.x,
+                                  infer->samples.label, &err);
+    }
+    infer->seconds[LM_PHASE_VALIDATE] = lm_now() - start;
+    return lm_agree(world, code, &err);
+}
+
+/* ---- write, report ---- */
+
+static int write_weights(struct infer *infer, struct lm_results_writer *writer, struct lm_error *err)
+{
+    size_t group;
+    int code = lm_results_add_kept(writer, infer->shape, 1, &group, err);
+    return code == LM_OK ? lm_results_put_weights(writer, group, 0, 0, infer->parameters, err) : code;
+}
+
+static int copy_losses(struct infer *infer, struct lm_results_writer *writer, uint64_t trial, struct lm_error *err)
+{
+    uint64_t epochs = infer->results.max_epochs;
+    double *loss = malloc((epochs + 1) * sizeof *loss);
+    if (!loss)
+        return lm_fail_memory(err, epochs * sizeof *loss, "the losses");
+    int code = lm_results_get_loss(infer->stored.reader, trial, 1, loss, err);
+    if (code == LM_OK)
+        code = lm_results_put_loss(writer, 0, loss, infer->results.outcome[0].epochs_run, err);
+    free(loss);
+    return code;
+}
+
+static int write_file(struct infer *infer, struct lm_error *err)
+{
+    struct lm_results_writer *writer;
+    uint64_t trial = 0;
+    lm_utc_now(infer->results.created, sizeof infer->results.created);
+    if (!(infer->results.title = strdup("libras_mpi infer")))
+        return lm_fail_memory(err, 32, "a title");
+    int code = lm_results_create(infer->output.part, 1, infer->results.max_epochs, &writer, err);
+    if (code != LM_OK)
+        return code;
+    if ((code = lm_provenance(infer->call->options, infer->call->command_line, &infer->results, err)) != LM_OK ||
+        (code = lm_stored_choose(&infer->stored, infer->call->options, &trial, err)) != LM_OK ||
+        (code = copy_losses(infer, writer, trial, err)) != LM_OK ||
+        (code = write_weights(infer, writer, err)) != LM_OK) {
+        lm_results_abandon(writer);
+        return code;
+    }
+    code = lm_results_finish(writer, &infer->results, err);
+    return code == LM_OK ? lm_output_commit(&infer->output, err) : code;
+}
+
+static void report_text(const struct lm_report_input *input, FILE *f)
+{
+    const struct lm_results *results = input->results;
+    struct lm_metrics m = lm_evaluate(results->scores, results->expected, results->n_scores);
+    lm_report_head(input->call, f);
+    lm_report_ranks(results, f);
+    fprintf(f, "\nweights    %s\ndata       %s\ninference  %zu/%zu right (%.2f %%), mean loss %.4f\n",
+            input->call->options->operand[0], results->data_path, m.hits, m.n, 100.0 * m.accuracy, m.loss);
+    lm_report_letters(results, f);
+    lm_report_confusion(results, f);
+    lm_report_checks(results, f);
+    lm_report_phases(input, f);
+    fprintf(f, "\nfile       %s\n", input->path);
+}
+
+static int report(const struct lm_report_input *input, struct lm_error *err)
+{
+    if (input->call->options->format == LM_FORMAT_JSON) {
+        lm_report_json(input, stdout);
+        return lm_flush_stdout(err);
+    }
+    if (!input->call->options->quiet)
+        report_text(input, stdout);
+    printf("verdict    %s\n", lm_verdict_word(input->results));
+    lm_report_figure_of_merit(input, stdout);
+    return lm_flush_stdout(err);
+}
+
+static int finish_on_rank_0(struct infer *infer, struct lm_error *err)
+{
+    char *path = strdup(infer->output.path);
+    double start = lm_now();
+    int code = path ? write_file(infer, err) : lm_fail_memory(err, 256, "a path");
+    infer->times.file = lm_now() - start;
+    infer->times.total = lm_now() - infer->call->start;
+    if (code == LM_OK) {
+        int outcome = lm_checks_verdict(&infer->results) == LM_CHECK_FAILED ? LM_MISMATCH : LM_OK;
+        struct lm_report_input input = {infer->call, &infer->results, &infer->times, path, outcome, NULL};
+        code = report(&input, err);
+        if (code == LM_OK && outcome != LM_OK)
+            code = lm_fail(err, outcome, "the scores are not those of the CPU reference: see the checks above");
+    }
+    free(path);
+    return code;
+}
+
+static void clean_up(struct infer *infer)
+{
+    if (infer->session)
+        infer->backend->close(infer->session);
+    if (infer->output.path)
+        lm_output_abandon(&infer->output);
+    lm_stored_close(&infer->stored);
+    lm_samples_free(&infer->samples);
+    lm_results_free(&infer->results);
+    free(infer->parameters);
+}
+
+int lm_command_infer(const struct lm_call *call)
+{
+    struct infer infer = {.call = call};
+    const struct lm_world *world = call->world;
+    struct lm_error err;
+    uint64_t n = 0;
+    int code;
+    if ((code = lm_prepare_agree(call)) != LM_OK)
+        return code;
+    infer.times.start = lm_now() - call->start;
+    if ((code = lm_prepare_backend(call, &infer.backend)) == LM_OK &&
+        (code = lm_prepare_output(call, &infer.output)) == LM_OK && (code = load(&infer, &n)) == LM_OK &&
+        (code = lm_prepare_ranks(world, infer.backend, &infer.results)) == LM_OK &&
+        (code = score(&infer, n)) == LM_OK && (code = validate(&infer)) == LM_OK) {
+        lm_gather_seconds(world, infer.seconds, &infer.results);
+        code = lm_agree(world, world->rank == 0 ? finish_on_rank_0(&infer, &err) : LM_OK, &err);
+    }
+    clean_up(&infer);
+    return code;
+}

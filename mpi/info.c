@@ -1,0 +1,39 @@
+/* info.c: `libras_mpi info`. */
+#include <stdio.h>
+
+#include "command.h"
+#include "prepare.h"
+#include "provenance.h"
+#include "report.h"
+
+static void print_backends(FILE *f)
+{
+    fprintf(f, "\n%-12s %-5s %s\n", "device", "here", "what it is");
+    for (const struct lm_backend *const *b = lm_backends(); *b; b++) {
+        struct lm_error why;
+        int there = (*b)->probe(&why) == LM_OK;
+        fprintf(f, "%-12s %-5s %s%s%s\n", (*b)->name, there ? "yes" : "no", (*b)->summary, there ? "" : "; ",
+                there ? "" : why.text);
+    }
+}
+
+int lm_command_info(const struct lm_call *call)
+{
+    struct lm_results results = {0};
+    const struct lm_backend *backend;
+    struct lm_pair pair[LM_VERSIONS];
+    struct lm_error err;
+    int code = lm_agree(call->world, lm_backend_find("auto", &backend, &err), &err);
+    if (code == LM_OK)
+        code = lm_prepare_ranks(call->world, backend, &results);
+    if (code == LM_OK && call->world->rank == 0) {
+        lm_versions(pair);
+        for (int k = 0; k < LM_VERSIONS; k++)
+            printf("%-12s %s\n", pair[k].name, pair[k].value);
+        print_backends(stdout);
+        lm_report_ranks(&results, stdout);
+        code = lm_flush_stdout(&err);
+    }
+    lm_results_free(&results);
+    return lm_agree(call->world, code, &err);
+}

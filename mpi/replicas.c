@@ -1,0 +1,192 @@
+/* replicas.c: see replicas.h. */
+#include "replicas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_backend.h"
+
+enum { TAG_REPLICA = 20 };
+
+uint64_t lm_replica_of(uint64_t trials, uint64_t replicas, uint64_t i)
+{
+    return i * trials / replicas; /* both at most 2^32 */
+}
+
+int lm_replica_is(uint64_t trials, uint64_t replicas, uint64_t trial)
+{
+    if (replicas == 0)
+        return 0;
+    if (replicas >= trials)
+        return 1;
+    uint64_t i = (trial * replicas + trials - 1) / trials; /* the first i whose trial is not below */
+    return i < replicas && lm_replica_of(trials, replicas, i) == trial;
+}
+
+void lm_replicas_free(struct lm_replica *replica, uint64_t n)
+{
+    for (uint64_t k = 0; replica && k < n; k++) {
+        free(replica[k].loss);
+        free(replica[k].parameters);
+    }
+    free(replica);
+}
+
+/* What is trained again, and what came of it. */
+struct again {
+    struct lm_trial trial;
+    struct lm_training_result result;
+};
+
+static int make_room(struct again *again, struct lm_error *err)
+{
+    size_t bytes = lm_network_floats(again->trial.shape) * sizeof(float);
+    again->result.loss = calloc(again->trial.epochs, sizeof(double));
+    again->result.parameters = calloc(1, bytes);
+    if (!again->result.loss || !again->result.parameters)
+        return lm_fail_memory(err, bytes, "a replica");
+    return LM_OK;
+}
+
+static void free_again(struct again *again)
+{
+    free(again->result.loss);
+    free(again->result.parameters);
+}
+
+static int train_again(const struct lm_problem *problem, struct again *again, struct lm_error *err)
+{
+    const struct lm_backend *reference = &lm_backend_cpu_ref;
+    struct lm_tick no_tick = {0};
+    void *session;
+    int code = reference->open(problem, &session, err);
+    if (code != LM_OK)
+        return code;
+    code = reference->train(session, &again->trial, 1, &again->result, no_tick, err);
+    reference->close(session);
+    return code;
+}
+
+/* ---- the trained replica from its rank to rank 0 ---- */
+
+static void send_again(const struct lm_world *world, const struct again *again)
+{
+    const struct lm_training_result *r = &again->result;
+    uint32_t head[2] = {(uint32_t)r->status, r->epochs_run};
+    lm_send_bytes(world, head, sizeof head, 0, TAG_REPLICA);
+    lm_send_bytes(world, r->loss, again->trial.epochs * sizeof(double), 0, TAG_REPLICA);
+    lm_send_bytes(world, r->parameters, lm_network_floats(again->trial.shape) * sizeof(float), 0, TAG_REPLICA);
+}
+
+static void receive_again(const struct lm_world *world, int rank, struct again *again)
+{
+    struct lm_training_result *r = &again->result;
+    uint32_t head[2];
+    lm_receive_bytes(world, head, sizeof head, rank, TAG_REPLICA);
+    r->status = (int)head[0];
+    r->epochs_run = head[1];
+    lm_receive_bytes(world, r->loss, again->trial.epochs * sizeof(double), rank, TAG_REPLICA);
+    lm_receive_bytes(world, r->parameters, lm_network_floats(again->trial.shape) * sizeof(float), rank, TAG_REPLICA);
+}
+
+/* ---- the comparison ---- */
+
+static void compare_words(const void *a, const void *b, size_t size, size_t n, struct lm_check *check)
+{
+    for (size_t k = 0; k < n; k++)
+        check->mismatches += memcmp((const char *)a + k * size, (const char *)b + k * size, size) != 0;
+    check->compared += n;
+}
+
+static void compare_parameters(const struct lm_replica *found, const struct again *again, struct lm_check *check)
+{
+    size_t n = lm_network_floats(found->trial.shape);
+    char digest[LM_SHA256_HEX];
+    lm_network_digest(found->trial.shape, again->result.parameters, digest);
+    check->compared++;
+    check->mismatches += strcmp(digest, found->digest) != 0;
+    if (!found->parameters)
+        return;
+    compare_words(found->parameters, again->result.parameters, sizeof(float), n, check);
+    check->max_abs_error = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        double error = fabs((double)found->parameters[k] - (double)again->result.parameters[k]);
+        if (!(error <= check->max_abs_error))
+            check->max_abs_error = error; /* a NaN stays */
+    }
+}
+
+static struct lm_check compare(const struct lm_replica *found, const struct again *again)
+{
+    const struct lm_training_result *r = &again->result;
+    struct lm_check check = {.max_abs_error = NAN};
+    snprintf(check.name, sizeof check.name, "replica %llu", (unsigned long long)found->number);
+    check.compared = 2;
+    check.mismatches = (uint64_t)(found->status != r->status) + (found->epochs_run != r->epochs_run);
+    if (check.mismatches == 0) {
+        compare_words(found->loss, r->loss, sizeof(double), found->epochs_run, &check);
+        if (found->status == LM_TRIAL_OK)
+            compare_parameters(found, again, &check);
+    }
+    check.result = check.mismatches ? LM_CHECK_FAILED : LM_CHECK_PASSED;
+    return check;
+}
+
+static int none_to_train(struct lm_results *results, struct lm_error *err)
+{
+    struct lm_check check = {.name = "replicas", .max_abs_error = NAN, .result = LM_CHECK_NOT_RUN};
+    return lm_results_check(results, &check, err);
+}
+
+/* One round: ranks 0 ... size-1 train replicas first ... first + size - 1 at the same time. */
+static void one_round(const struct lm_world *world, const struct lm_problem *problem, const struct lm_replica *replica,
+                      const struct lm_trial *trial, uint64_t first, uint64_t n, struct lm_results *results)
+{
+    uint64_t mine = first + (uint64_t)world->rank;
+    struct again own = {0};
+    struct lm_error err;
+    if (mine < n) {
+        own.trial = trial[mine];
+        if (make_room(&own, &err) != LM_OK || train_again(problem, &own, &err) != LM_OK)
+            lm_abort(world, &err); /* the others wait for it */
+        if (world->rank != 0)
+            send_again(world, &own);
+    }
+    for (uint64_t k = first; world->rank == 0 && k < n && k < first + (uint64_t)world->size; k++) {
+        struct again other = {.trial = trial[k]};
+        if (k != first) {
+            if (make_room(&other, &err) != LM_OK)
+                lm_abort(world, &err);
+            receive_again(world, (int)(k - first), &other);
+        }
+        struct lm_check check = compare(&replica[k], k == first ? &own : &other);
+        if (lm_results_check(results, &check, &err) != LM_OK)
+            lm_abort(world, &err);
+        free_again(&other);
+    }
+    free_again(&own);
+}
+
+int lm_replicas_validate(const struct lm_world *world, const struct lm_problem *problem,
+                         const struct lm_replica *replica, uint64_t n, struct lm_results *results)
+{
+    struct lm_error err;
+    int code = LM_OK;
+    lm_broadcast(world, &n, sizeof n);
+    struct lm_trial *trial = calloc(n ? n : 1, sizeof *trial);
+    if (!trial) {
+        lm_fail_memory(&err, n * sizeof *trial, "the replicas");
+        lm_abort(world, &err);
+    }
+    for (uint64_t k = 0; world->rank == 0 && k < n; k++)
+        trial[k] = replica[k].trial;
+    lm_broadcast(world, trial, n * sizeof *trial);
+    if (n == 0 && world->rank == 0)
+        code = none_to_train(results, &err);
+    for (uint64_t first = 0; first < n; first += (uint64_t)world->size)
+        one_round(world, problem, replica, trial, first, n, results);
+    free(trial);
+    return lm_agree(world, code, &err);
+}

@@ -1,0 +1,30 @@
+/* replicas.h: some trials trained once more by the CPU reference, over the ranks, and every bit compared. */
+#ifndef LM_REPLICAS_H
+#define LM_REPLICAS_H
+
+#include "problem.h"
+#include "results.h"
+#include "world.h"
+
+/* Which trials: K of T, evenly spread, trial 0 always among them. i < min(K, T). */
+uint64_t lm_replica_of(uint64_t trials, uint64_t replicas, uint64_t i);
+int lm_replica_is(uint64_t trials, uint64_t replicas, uint64_t trial);
+
+/* A trial's answer as it was found, to be compared. */
+struct lm_replica {
+    uint64_t number;
+    struct lm_trial trial;
+    int status;
+    uint32_t epochs_run;
+    char digest[LM_SHA256_HEX]; /* "" if it has no parameters */
+    double *loss;               /* (epochs_run), owned */
+    float *parameters;          /* owned; NULL: only the digest is known */
+};
+void lm_replicas_free(struct lm_replica *replica, uint64_t n);
+
+/* To be called by all ranks; replica[] (n) and results are rank 0's alone. Replica i is trained by rank i mod size; a
+ * row "replica T" a trial is added to results. */
+int lm_replicas_validate(const struct lm_world *world, const struct lm_problem *problem,
+                         const struct lm_replica *replica, uint64_t n, struct lm_results *results);
+
+#endif

@@ -1,0 +1,18 @@
+/* cpu_backend.h: what all CPU backends share: a session that trains one trial after the other with some kernels. */
+#ifndef LM_CPU_BACKEND_H
+#define LM_CPU_BACKEND_H
+
+#include "training.h"
+
+int lm_cpu_open(const struct lm_cpu_kernels *kernels, const struct lm_problem *problem, void **session,
+                struct lm_error *err);
+void lm_cpu_close(void *session);
+size_t lm_cpu_capacity(const void *session);
+int lm_cpu_train(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,
+                 struct lm_tick tick, struct lm_error *err);
+int lm_cpu_infer(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n,
+                 float *scores, struct lm_error *err);
+
+extern const struct lm_backend lm_backend_cpu_ref;
+
+#endif

@@ -1,0 +1,57 @@
+/* evaluate.c: see evaluate.h. The loss of a sample follows rule 3 of arithmetic.h. */
+#include "evaluate.h"
+
+#include <math.h>
+
+#include "arithmetic.h"
+
+int lm_predict(const float *scores)
+{
+    int best = 0;
+    for (int c = 1; c < LM_CLASSES; c++)
+        if (scores[c] > scores[best])
+            best = c;
+    return best;
+}
+
+/* e[15], a term (+0)(+0), makes the sum's sixteen. */
+static float sample_loss(const float *scores, int label)
+{
+    float e[LM_CLASSES + 1], p[LM_PARTIALS];
+    for (int c = 0; c < LM_CLASSES; c++)
+        e[c] = scores[c] - (c == label ? 1.0f : 0.0f);
+    e[LM_CLASSES] = 0.0f;
+    for (int k = 0; k < LM_PARTIALS; k++)
+        p[k] = e[k] * e[k];
+    for (int c = LM_PARTIALS; c <= LM_CLASSES; c++)
+        p[c % LM_PARTIALS] = fmaf(e[c], e[c], p[c % LM_PARTIALS]);
+    return 0.5f * ((p[0] + p[1]) + (p[2] + p[3]));
+}
+
+struct lm_metrics lm_evaluate(const float *scores, const uint8_t *label, size_t n)
+{
+    struct lm_metrics m = {.n = n, .loss = NAN, .accuracy = NAN};
+    double sum = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        sum += sample_loss(scores + k * LM_CLASSES, label[k]);
+        m.hits += lm_predict(scores + k * LM_CLASSES) == label[k];
+    }
+    if (n > 0) {
+        m.loss = sum / (double)n;
+        m.accuracy = (double)m.hits / (double)n;
+        if (isnan(m.loss))
+            m.loss = NAN; /* the same NaN on every machine */
+    }
+    return m;
+}
+
+void lm_confusion(const float *scores, const uint8_t *label, size_t n, uint8_t *predicted,
+                  uint64_t confusion[LM_CLASSES][LM_CLASSES])
+{
+    for (size_t k = 0; k < n; k++) {
+        int c = lm_predict(scores + k * LM_CLASSES);
+        confusion[label[k]][c]++;
+        if (predicted)
+            predicted[k] = (uint8_t)c;
+    }
+}

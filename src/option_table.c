@@ -1,0 +1,256 @@
+/* option_table.c: every option once: name, who takes it, how it is read and shown, its default, its help.
+ *
+ * A value is read by a small function below; it finds its place in struct lm_options itself, so the table needs no
+ * offsets and the compiler checks the types.
+ */
+#include "option_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "nearest.h"
+#include "number.h"
+
+const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
+    [LM_COMMAND_RUN] = {"run", "", 0, 0,
+                        "train a small sweep over the ranks, score the test samples, validate, write one HDF5 file "
+                        "(the default)"},
+    [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1, "score a data folder with stored weights, sharded over the ranks"},
+    [LM_COMMAND_VERIFY] = {"verify", "RESULTS.h5 [OTHER.h5]", 1, 2,
+                           "recompute a file's answers from its data, bit for bit; or compare the answers of two files"},
+    [LM_COMMAND_EXPORT] = {"export", "RESULTS.h5", 1, 1, "a results file as CSV, JSON or the lab's text, on stdout"},
+    [LM_COMMAND_SYNTH] = {"synth", "DIR", 1, 1, "make a synthetic data set: drawn hands, seeded"},
+    [LM_COMMAND_INFO] = {"info", "", 0, 0, "what was built in, and the table rank -> host -> device"},
+};
+
+/* ---- texts ---- */
+
+#define TEXT_OPTION(field)                                                                                             \
+    static int read_##field(const struct lm_option *o, const char *text, struct lm_options *options,                   \
+                            struct lm_error *err)                                                                      \
+    {                                                                                                                  \
+        if (*text == '\0')                                                                                             \
+            return lm_fail(err, LM_BAD_INPUT, "--%s: the value is empty", o->name);                                    \
+        options->field = text;                                                                                         \
+        return LM_OK;                                                                                                  \
+    }                                                                                                                  \
+    static void write_##field(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)    \
+    {                                                                                                                  \
+        (void)o;                                                                                                       \
+        snprintf(text, size, "%s", options->field ? options->field : "");                                              \
+    }
+TEXT_OPTION(data)
+TEXT_OPTION(out)
+TEXT_OPTION(device)
+
+/* ---- flags ---- */
+
+#define FLAG_OPTION(field)                                                                                             \
+    static int read_##field(const struct lm_option *o, const char *text, struct lm_options *options,                   \
+                            struct lm_error *err)                                                                      \
+    {                                                                                                                  \
+        (void)o, (void)text, (void)err;                                                                                \
+        options->field = 1;                                                                                            \
+        return LM_OK;                                                                                                  \
+    }
+FLAG_OPTION(force)
+FLAG_OPTION(dry_run)
+FLAG_OPTION(quiet)
+FLAG_OPTION(verbose)
+FLAG_OPTION(help)
+FLAG_OPTION(version)
+
+static void write_force(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    snprintf(text, size, "%d", options->force);
+}
+
+/* ---- words of a list ---- */
+
+static int one_of(const struct lm_option *o, const char *text, const char *const *word, size_t n, struct lm_error *err)
+{
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(text, word[k]) == 0)
+            return (int)k;
+    const char *nearest = lm_nearest(text, word, n);
+    lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is not %s%s%s%s", o->name, text, o->argument, nearest ? "; did you mean '" : "",
+            nearest ? nearest : "", nearest ? "'?" : "");
+    return -1;
+}
+
+static int read_format(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    int export = options->command == LM_COMMAND_EXPORT;
+    /* export knows csv instead of text */
+    const char *const of_export[] = {"csv", "json", "lab"}, *const of_others[] = {"text", "json", "lab"};
+    int k = one_of(o, text, export ? of_export : of_others, 3, err);
+    if (k < 0)
+        return LM_BAD_INPUT;
+    options->format = k == 0 && export ? LM_FORMAT_CSV : (enum lm_format)k;
+    return LM_OK;
+}
+
+static int read_table(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    static const char *const word[] = {"trials", "loss", "scores", "confusion", "validation", "execution", "ranks"};
+    if (one_of(o, text, word, sizeof word / sizeof *word, err) < 0)
+        return LM_BAD_INPUT;
+    options->table = text;
+    return LM_OK;
+}
+
+/* ---- axes ---- */
+
+static int read_axis(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    struct lm_axis *axis = lm_grid_axis(&options->grid, o->axis);
+    lm_axis_free(axis);
+    return lm_axis_parse(&lm_grid_rule[o->axis], text, axis, err);
+}
+
+static void write_axis(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    struct lm_grid grid = options->grid;
+    const struct lm_axis *axis = lm_grid_axis(&grid, o->axis);
+    size_t used = 0;
+    for (size_t k = 0; k < axis->n && used + 40 < size; k++) {
+        const char *comma = k ? "," : "";
+        if (axis->real)
+            used += (size_t)snprintf(text + used, size - used, "%s%.9g", comma, (double)axis->real[k]);
+        else if (axis->whole)
+            used += (size_t)snprintf(text + used, size - used, "%s%u", comma, axis->whole[k]);
+        else
+            used += (size_t)snprintf(text + used, size - used, "%s%ux%u", comma, axis->shape[k].hidden1,
+                                     axis->shape[k].hidden2);
+        if (k + 1 < axis->n && used + 80 >= size)
+            used += (size_t)snprintf(text + used, size - used, ",... (%zu values)", axis->n);
+    }
+}
+
+/* ---- numbers ---- */
+
+static int read_whole_option(const struct lm_option *o, const char *text, uint64_t least, uint64_t most, uint64_t *out,
+                             struct lm_error *err)
+{
+    if (!lm_read_whole(text, strlen(text), UINT64_MAX / 2, out) || *out < least || *out > most)
+        return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is not a whole number from %llu to %llu", o->name, text,
+                       (unsigned long long)least, (unsigned long long)most);
+    return LM_OK;
+}
+
+#define WHOLE_OPTION(field, least, most)                                                                               \
+    static int read_##field(const struct lm_option *o, const char *text, struct lm_options *options,                   \
+                            struct lm_error *err)                                                                      \
+    {                                                                                                                  \
+        uint64_t value;                                                                                                \
+        int code = read_whole_option(o, text, least, most, &value, err);                                               \
+        if (code == LM_OK)                                                                                             \
+            options->field = (__typeof__(options->field))value;                                                        \
+        return code;                                                                                                   \
+    }                                                                                                                  \
+    static void write_##field(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)    \
+    {                                                                                                                  \
+        (void)o;                                                                                                       \
+        snprintf(text, size, "%lld", (long long)options->field);                                                       \
+    }
+WHOLE_OPTION(split_seed, 0, UINT32_MAX)
+WHOLE_OPTION(validate_replicas, 0, LM_MAX_TRIALS)
+WHOLE_OPTION(samples, 2, 100000000)
+WHOLE_OPTION(synth_seed, 0, UINT32_MAX)
+WHOLE_OPTION(trial, 0, LM_MAX_TRIALS)
+
+static int read_holdout(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    if (!lm_read_real(text, strlen(text), &options->holdout) || options->holdout < 0.0 || options->holdout > 0.9)
+        return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is not a share from 0 to 0.9, such as 0.1", o->name, text);
+    return LM_OK;
+}
+
+static void write_holdout(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    snprintf(text, size, "%.17g", options->holdout < 0.0 ? 0.0 : options->holdout);
+}
+
+static int read_timeout(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    if (!lm_read_real(text, strlen(text), &options->timeout) || options->timeout <= 0.0 || options->timeout > 1e9)
+        return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is no number of seconds above 0", o->name, text);
+    return LM_OK;
+}
+
+static int read_keep(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    static const char *const word[] = {[LM_KEEP_ALL] = "all", [LM_KEEP_NONE] = "none"};
+    if (strncmp(text, "top:", 4) == 0) {
+        options->keep = LM_KEEP_TOP;
+        return read_whole_option(o, text + 4, 1, LM_MAX_TRIALS, &options->keep_top, err);
+    }
+    int k = one_of(o, text, word, 2, err);
+    if (k < 0)
+        return LM_BAD_INPUT;
+    options->keep = (enum lm_keep)k;
+    return LM_OK;
+}
+
+static void write_keep(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    if (options->keep == LM_KEEP_TOP)
+        snprintf(text, size, "top:%llu", (unsigned long long)options->keep_top);
+    else
+        snprintf(text, size, "%s", options->keep == LM_KEEP_ALL ? "all" : "none");
+}
+
+/* ---- the table ---- */
+
+#define RUN (1u << LM_COMMAND_RUN)
+#define INFER (1u << LM_COMMAND_INFER)
+#define VERIFY (1u << LM_COMMAND_VERIFY)
+#define EXPORT (1u << LM_COMMAND_EXPORT)
+#define SYNTH (1u << LM_COMMAND_SYNTH)
+#define INFO (1u << LM_COMMAND_INFO)
+#define ALL (RUN | INFER | VERIFY | EXPORT | SYNTH | INFO)
+
+const struct lm_option lm_option_table[] = {
+    {"data", 'd', "DIR", RUN | INFER | VERIFY | EXPORT, read_data, write_data, 0, NULL,
+     "folder with a CSV file a letter (default: $LIBRAS_DATA, else the built-in synthetic set; verify and export: what "
+     "the file names)"},
+    {"out", 'o', "FILE", RUN | INFER, read_out, write_out, 0, NULL,
+     "results file (default: results/libras_<Slurm job or UTC time>.h5)"},
+    {"device", 0, "auto|cpu|cpu-ref|gpu", RUN | INFER, read_device, write_device, 0, "auto",
+     "where to compute; what was asked for is used, or the run ends with 4"},
+    {"learning-rate", 0, "AXIS", RUN, read_axis, write_axis, 0, "0.02", "step of the gradient descent"},
+    {"decay", 0, "AXIS", RUN, read_axis, write_axis, 1, "1", "the learning rate is multiplied by it after each epoch"},
+    {"initial-range", 0, "AXIS", RUN, read_axis, write_axis, 2, "0.05", "weights start uniform in [-X, X)"},
+    {"epochs", 'e', "AXIS", RUN, read_axis, write_axis, 3, "51", "passes over the training samples"},
+    {"hidden", 0, "AXIS", RUN, read_axis, write_axis, 4, "32x16", "widths of the two hidden layers, each 1 to 128"},
+    {"seed", 's', "AXIS", RUN, read_axis, write_axis, 5, "1337", "makes the weights and the sample order"},
+    {"block", 'b', "AXIS", RUN, read_axis, write_axis, 6, "32,64,128,256",
+     "threads of the GPU block that trains a replica, a multiple of 32; changes a time, never an answer"},
+    {"split-seed", 0, "N", RUN, read_split_seed, write_split_seed, 0, "1337", "makes the split into training and test"},
+    {"holdout", 0, "X", RUN, read_holdout, write_holdout, 0, NULL,
+     "share of each letter's training samples held out for selection (default: 0, or 0.1 with --keep-weights top:K)"},
+    {"keep-weights", 0, "all|none|top:K", RUN, read_keep, write_keep, 0, "all",
+     "whose weights are stored; top:K: the K best by validation loss"},
+    {"validate-replicas", 0, "K", RUN | VERIFY, read_validate_replicas, write_validate_replicas, 0, "1",
+     "trials that the CPU reference trains again, to compare every bit"},
+    {"trial", 0, "T", INFER | EXPORT, read_trial, write_trial, 0, NULL,
+     "whose weights (default: the file's own choice, else the first that has weights)"},
+    {"table", 0, "trials|loss|scores|confusion|validation|execution|ranks", EXPORT, read_table, NULL, 0, "trials",
+     "which table, with --format csv"},
+    {"samples", 'n', "N", SYNTH, read_samples, write_samples, 0, NULL,
+     "images of each letter (default: as many as the real set has, 4410 in all)"},
+    {"seed", 's', "N", SYNTH, read_synth_seed, write_synth_seed, 0, "1", "makes the images"},
+    {"force", 'f', NULL, RUN | INFER | SYNTH, read_force, write_force, 0, NULL, "replace files that exist"},
+    {"dry-run", 0, NULL, RUN, read_dry_run, NULL, 0, NULL, "say what would be done, and end"},
+    {"timeout", 0, "S", RUN | INFER, read_timeout, NULL, 0, NULL, "end with 1 after S seconds; nothing is written"},
+    {"format", 0, "text|json|lab", RUN | INFER | VERIFY, read_format, NULL, 0, "text", "form of the report on stdout"},
+    {"format", 0, "csv|json|lab", EXPORT, read_format, NULL, 0, "csv", "form of the export on stdout"},
+    {"quiet", 'q', NULL, ALL, read_quiet, NULL, 0, NULL, "only errors on stderr, only the verdict on stdout"},
+    {"verbose", 'v', NULL, ALL, read_verbose, NULL, 0, NULL, "more on stderr"},
+    {"help", 'h', NULL, ALL, read_help, NULL, 0, NULL, "this text"},
+    {"version", 'V', NULL, ALL, read_version, NULL, 0, NULL, "version, and end"},
+};
+const size_t lm_option_count = sizeof lm_option_table / sizeof *lm_option_table;

@@ -1,0 +1,43 @@
+/* status.c: see status.h. */
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void mark_cut(char *text, size_t size, int wanted)
+{
+    if (wanted >= 0 && (size_t)wanted >= size)
+        memcpy(text + size - 4, "...", 4);
+}
+
+int lm_fail(struct lm_error *err, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int wanted = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    mark_cut(err->text, sizeof err->text, wanted);
+    err->code = code;
+    return code;
+}
+
+int lm_fail_memory(struct lm_error *err, unsigned long long bytes, const char *what)
+{
+    return lm_fail(err, LM_FAILED, "out of memory: %llu bytes for %s", bytes, what);
+}
+
+int lm_fail_within(struct lm_error *err, const char *format, ...)
+{
+    char whole[sizeof err->text];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(whole, sizeof whole, format, args);
+    va_end(args);
+    if (used < 0 || (size_t)used >= sizeof whole)
+        return err->code;
+    int rest = snprintf(whole + used, sizeof whole - (size_t)used, "%s", err->text);
+    mark_cut(whole, sizeof whole, used + rest);
+    memcpy(err->text, whole, sizeof whole);
+    return err->code;
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# jobs/sweep.slurm in a real Slurm: three virtual nodes on this machine, started and stopped by slurm-sandbox.
+# timeout: 600
+. "$(dirname "$0")/../lib.sh"
+sandbox=$LIBRAS_ROOT/tests/slurm/slurm-sandbox
+
+# ---- Outside: is there a Slurm, and may we start one? Then this script once more, inside -------------------------------
+if [ "${1:-}" != inside ]; then
+    [ "$(id -u)" = 0 ] || skip_all "starting a Slurm needs root"
+    for command in slurmctld slurmd sbatch munged ip unshare; do
+        PATH=$PATH:/usr/sbin:/sbin command -v "$command" >/dev/null ||
+            skip_all "no $command: apt-get install slurm-wlm munge iproute2 util-linux"
+    done
+    unshare --net --uts --mount --pid --fork --mount-proc true 2>/dev/null || skip_all "namespaces are not allowed here"
+    [ -x "$LIBRAS_PROGRAM" ] || skip_all "the program is not built"
+    # Sockets of Slurm lie there, and their paths are short: not in TMPDIR.
+    place=$(mktemp -d /tmp/libras-slurm.XXXXXX) || exit 1
+    cleanup() { rm -rf "$scratch" "$place"; }
+    "$sandbox" run "$place" "$0" inside
+    exit
+fi
+
+# ---- Inside ------------------------------------------------------------------------------------------------------------
+# A project of its own, with a blank and an accent in its name.
+home="$scratch/São João/libras"
+mkdir -p "$home" "$scratch/elsewhere"
+cp -R jobs "$home"
+rm -f "$home/jobs/site.sh"
+ln -s "$(readlink -f "$LIBRAS_PROGRAM")" "$home/libras_mpi"
+unset LIBRAS_HOME LIBRAS_SITE LIBRAS_LAUNCHER LIBRAS_SRUN_MPI LIBRAS_DATA "${!SBATCH_@}"
+quick=(--epochs 2 --block "32,64")
+
+# job CODE SBATCH_ARGUMENTS...: submits, waits, and expects that exit code of the job. Sets id and log.
+job() {
+    local code=$1 got
+    shift
+    sbatch --wait --parsable "$@" >"$scratch/id" 2>"$scratch/sbatch"
+    got=$?
+    id=$(cut -d';' -f1 <"$scratch/id")
+    log=$(echo slurm-*-"${id:-none}".out)
+    [ "$got" = "$code" ]
+    report $? "ends $code${*:+: sbatch ${*/#$scratch/...}}"
+    [ "$got" = "$code" ] || { cat "$scratch/sbatch" "$log" 2>/dev/null | tail -n 20 | sed 's/^/# /'; }
+}
+state() { scontrol show job "$1" | grep -oE 'JobState=[A-Z]+'; }
+one_rank() { mpirun -np 1 "$home/libras_mpi" "$@"; }
+
+cd "$home" || exit 1
+files=()
+# trained TEXT SBATCH_ARGUMENTS...: a job that succeeds, whose log says TEXT.
+trained() {
+    local text=$1
+    shift
+    job 0 "$@" jobs/sweep.slurm "${quick[@]}"
+    expect_text "$log" "$text"
+    check "its file is there" test -s "results/libras_$id.h5"
+    files+=("results/libras_$id.h5")
+}
+
+about "srun"
+trained '4 tasks on 1 node.* gpu[12] of merry_gpu, GPUs 0,1,2,3, by srun --mpi=pmix'
+trained '4 tasks on 2 node.* gpu\[1-2\] of merry_gpu' --nodes=2 --ntasks-per-node=2
+trained '4 tasks on 1 node.* cpu1 of merry_cpu, GPUs none' -p merry_cpu --gres=none
+trained '4 tasks on 1 node' --export=NONE
+
+about "mpirun"
+export LIBRAS_LAUNCHER=mpirun
+trained '4 tasks on 1 node.* gpu[12] of merry_gpu, GPUs 0,1,2,3, by mpirun'
+trained '4 tasks on 2 node.* gpu\[1-2\] of merry_gpu' --nodes=2 --ntasks-per-node=2
+trained '4 tasks on 1 node.* cpu1 of merry_cpu' -p merry_cpu --gres=none
+unset LIBRAS_LAUNCHER
+
+about "launcher, nodes and partition"
+for file in "${files[@]:1}"; do
+    check "do not change the answer: $file" one_rank verify "${files[0]}" "$file"
+done
+expect_exit 0 one_rank verify "${files[1]}"
+
+about "a job that fails"
+job 2 jobs/sweep.slurm --data "$scratch/no such folder"
+expect_text "$log" 'no such folder'
+check "is FAILED" test "$(state "$id")" = JobState=FAILED
+check_not "leaves no file" test -e "results/libras_$id.h5"
+job 2 --export=ALL,LIBRAS_LAUNCHER=mpirun jobs/sweep.slurm --data "$scratch/no such folder"
+expect_text "$log" 'no such folder'
+job 2 --export=ALL,LIBRAS_LAUNCHER=aprun jobs/sweep.slurm
+expect_text "$log" "LIBRAS_LAUNCHER is srun or mpirun, not 'aprun'"
+job 1 -p merry_cpu jobs/sweep.slurm
+check "a CPU partition has no GPUs to ask for" grep -q 'Requested node configuration is not available' "$scratch/sbatch"
+mv libras_mpi real
+# shellcheck disable=SC2016 # expands in the job
+printf '#!/bin/sh\n[ "$1" != verify ] || exit 3\nexec "%s" "$@"\n' "$home/real" >libras_mpi
+chmod +x libras_mpi
+job 3 jobs/sweep.slurm "${quick[@]}"
+check "when its file is not valid: FAILED" test "$(state "$id")" = JobState=FAILED
+rm libras_mpi
+job 4 jobs/sweep.slurm
+expect_text "$log" 'build it first'
+mv real libras_mpi
+
+about "an explicit --out"
+job 0 jobs/sweep.slurm "${quick[@]}" --out "results/meu resultado.h5"
+check "is what is made" test -s "results/meu resultado.h5"
+job 2 jobs/sweep.slurm "${quick[@]}" "--out=results/meu resultado.h5"
+expect_text "$log" 'meu resultado.h5'
+
+about "an array"
+job 0 --array=0-1 jobs/sweep.slurm "${quick[@]}"
+check "has a file a task" test -s "results/libras_${id}_0.h5" -a -s "results/libras_${id}_1.h5"
+
+about "submitted from jobs/"
+cd "$home/jobs" || exit 1
+job 0 sweep.slurm "${quick[@]}"
+check "the file is in the project's results" test -s "$home/results/libras_$id.h5"
+check "the log is where it was submitted" test -s "$home/jobs/$log"
+
+about "submitted from elsewhere"
+cd "$scratch/elsewhere" || exit 1
+job 0 "$home/jobs/sweep.slurm" "${quick[@]}"
+check "the file is there" test -s "$scratch/elsewhere/results/libras_$id.h5"
+expect_text "$log" ', in .*/elsewhere$'
+cp "$home/jobs/sweep.slurm" copy.slurm
+job 2 copy.slurm
+expect_text "$log" 'submit from its folder, or set LIBRAS_HOME'
+job 2 --export="ALL,LIBRAS_HOME=$scratch" copy.slurm
+expect_text "$log" "LIBRAS_HOME=$scratch has no jobs/sweep.slurm"
+echo "export LIBRAS_DATA='$scratch/of the site'" >site.sh
+job 2 --export="ALL,LIBRAS_HOME=$home,LIBRAS_SITE=site.sh" copy.slurm
+expect_text "$log" 'of the site'
+
+about "a requeued job"
+cd "$home" || exit 1
+id=$(basename "${files[0]}" .h5) && id=${id#libras_} log=slurm-libras-$id.out
+scontrol requeue "$id"
+for _ in $(seq 120); do
+    scontrol show job "$id" | grep -q 'Restarts=1' && [ "$(state "$id")" = JobState=COMPLETED ] && break
+    sleep 0.5
+done
+check "is COMPLETED" test "$(state "$id")" = JobState=COMPLETED
+expect_text "$log" 'start 2 of this job: .* is complete'
+check "the log of its first start is kept" test "$(grep -c 'sweep.slurm: job' "$log")" = 2
+
+finish
