@@ -208,7 +208,6 @@ static int write_file(struct infer *infer, struct lm_error *err)
 {
     struct lm_results_writer *writer;
     uint64_t trial = 0;
-    lm_utc_now(infer->results.created, sizeof infer->results.created);
     if (!(infer->results.title = strdup("libras_mpi infer")))
         return lm_fail_memory(err, 32, "a title");
     int code = lm_results_create(infer->output.part, 1, infer->results.max_epochs, &writer, err);

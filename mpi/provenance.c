@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "arithmetic.h"
 #include "version.h"
 
 static const char *const environment[] = {
@@ -16,7 +17,8 @@ static const char *const environment[] = {
     "SLURM_RESTART_COUNT",  "LANG",                "LC_ALL",
 };
 
-void lm_utc_now(char *text, size_t size)
+/* ISO 8601. */
+static void utc_now(char *text, size_t size)
 {
     time_t now = time(NULL);
     struct tm utc;
@@ -155,6 +157,9 @@ int lm_provenance(const struct lm_options *options, const char *command_line, st
 {
     struct lm_pair pair[LM_VERSIONS];
     int code = lm_results_note(results, "command_line", command_line, err);
+    utc_now(results->created, sizeof results->created);
+    results->format_version = LM_FORMAT_VERSION;
+    results->arithmetic_version = LM_ARITHMETIC_VERSION;
     lm_versions(pair);
     for (int k = 0; k < LM_VERSIONS && code == LM_OK; k++)
         code = lm_results_note(results, pair[k].name, pair[k].value, err);

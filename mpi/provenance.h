@@ -17,12 +17,9 @@ struct lm_pair {
 #define LM_VERSIONS 6
 void lm_versions(struct lm_pair pair[LM_VERSIONS]);
 
-/* Everything: command line, options, versions, hosts (from results->ranks), Slurm job, chosen environment. Only
- * variables of a list of names are stored, never the whole environment: it may hold secrets. */
+/* Who made it, when and how: time, format and arithmetic versions, and as notes the command line, options, versions,
+ * hosts (from results->ranks), Slurm job, chosen environment. Only variables of a list of names are stored, never the whole environment: it may hold secrets. */
 int lm_provenance(const struct lm_options *options, const char *command_line, struct lm_results *results,
                   struct lm_error *err);
-
-/* The time now, UTC, as ISO 8601, into text (at least 21 bytes). */
-void lm_utc_now(char *text, size_t size);
 
 #endif

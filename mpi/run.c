@@ -200,7 +200,6 @@ static int validate(struct run *run)
 static int describe(struct run *run, struct lm_error *err)
 {
     struct lm_results *results = &run->results;
-    lm_utc_now(results->created, sizeof results->created);
     results->title = strdup("libras_mpi run");
     if (!results->title)
         return lm_fail_memory(err, 16, "a title");

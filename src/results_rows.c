@@ -6,11 +6,9 @@
 
 #include "h5util.h"
 
-#define BUFFER_BYTES ((size_t)1 << 20)
-
-int lm_rows_begin(struct lm_rows *rows, uint64_t total, size_t row_bytes, struct lm_error *err)
+int lm_rows_begin(struct lm_rows *rows, uint64_t total, size_t row_bytes, size_t buffer_bytes, struct lm_error *err)
 {
-    size_t room = row_bytes > 0 && row_bytes < BUFFER_BYTES ? BUFFER_BYTES / row_bytes : 1;
+    size_t room = row_bytes > 0 && row_bytes < buffer_bytes ? buffer_bytes / row_bytes : 1;
     if (room > total)
         room = total > 0 ? (size_t)total : 1;
     *rows = (struct lm_rows){.total = total, .row_bytes = row_bytes, .room = room};

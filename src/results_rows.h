@@ -1,6 +1,6 @@
 /* results_rows.h: rows that come in any order, written to data sets in long pieces.
  *
- * A row (a trial's losses, or a network's parameters) is copied into a buffer of about 1 MiB. When that is full, it is
+ * A row (a trial's losses, or a network's parameters) is copied into a buffer of some MiB. When that is full, it is
  * sorted, and each run of consecutive rows is one write for each data set that shares the row. Every row is written at
  * least once: those that nobody put are written with a filling at the end.
  */
@@ -41,8 +41,9 @@ struct lm_rows {
     struct lm_rows_part part[LM_ROWS_MAX_PARTS];
 };
 
-/* parts are added by the caller, with room for total rows each. */
-int lm_rows_begin(struct lm_rows *rows, uint64_t total, size_t row_bytes, struct lm_error *err);
+/* The buffer takes about buffer_bytes, and never more than all rows. parts are added by the caller, with room for total
+ * rows each. */
+int lm_rows_begin(struct lm_rows *rows, uint64_t total, size_t row_bytes, size_t buffer_bytes, struct lm_error *err);
 
 /* *slot: where row's bytes are to be put before the next call. Put twice, the later one counts. */
 int lm_rows_slot(struct lm_rows *rows, uint64_t row, void **slot, struct lm_error *err);

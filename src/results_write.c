@@ -14,6 +14,11 @@
 #include "results_layout.h"
 #include "results_writer.h"
 
+/* A group of weights is one of many, and its rows are long. Losses are one array of short rows, with gaps where trials
+ * failed; the longer the buffer, the likelier the gap's row is in it too. */
+#define WEIGHTS_BUFFER ((size_t)1 << 20)
+#define LOSS_BUFFER    ((size_t)8 << 20)
+
 /* ---- the file ---- */
 
 static int fail_create(struct lm_results_writer *writer, struct lm_error *err)
@@ -74,7 +79,7 @@ static int make_loss(struct lm_results_writer *writer, struct lm_error *err)
     if (status == LM_OK)
         status = lm_h5_put_scale(group, "epoch", "number of the epoch, from 1", 1, epochs, err);
     if (status == LM_OK)
-        status = lm_rows_begin(&writer->loss, trials, (size_t)epochs * sizeof(double), err);
+        status = lm_rows_begin(&writer->loss, trials, (size_t)epochs * sizeof(double), LOSS_BUFFER, err);
     if (status != LM_OK)
         return status;
     struct lm_rows_part *part = &writer->loss.part[0];
@@ -153,7 +158,7 @@ static int begin_kept(struct lm_results_writer *writer, struct lm_kept_group *ke
 {
     char name[LM_SHAPE_TEXT];
     lm_shape_text(kept->shape, name);
-    int status = lm_rows_begin(&kept->rows, rows, lm_network_floats(kept->shape) * sizeof(float), err);
+    int status = lm_rows_begin(&kept->rows, rows, lm_network_floats(kept->shape) * sizeof(float), WEIGHTS_BUFFER, err);
     if (status != LM_OK)
         return status;
     kept->trial = malloc((rows ? rows : 1) * sizeof *kept->trial);
