@@ -289,8 +289,6 @@ int lm_command_infer(const struct lm_call *call)
     struct lm_error err;
     uint64_t n = 0;
     int code;
-    if ((code = lm_prepare_agree(call)) != LM_OK)
-        return code;
     infer.times.start = lm_now() - call->start;
     if ((code = lm_prepare_backend(call, &infer.backend)) == LM_OK &&
         (code = lm_prepare_output(call, &infer.output)) == LM_OK && (code = load(&infer, &n)) == LM_OK &&

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replica_choice.h"
+
 static int declare_all(struct lm_keeper *keeper, struct lm_error *err)
 {
     const struct lm_axis *shapes = &keeper->options->grid.hidden;
     for (size_t s = 0; s < shapes->n; s++) {
         size_t group;
-        int code =
-            lm_results_add_kept(keeper->writer, shapes->shape[s], keeper->trials / shapes->n, &group, err);
+        int code = lm_results_add_kept(keeper->writer, shapes->shape[s], keeper->trials / shapes->n, &group, err);
         if (code != LM_OK)
             return code;
     }
@@ -86,14 +87,9 @@ static int keep_replica(struct lm_keeper *keeper, const struct lm_report *report
 {
     if (!lm_replica_is(keeper->trials, keeper->n_replicas, report->trial))
         return LM_OK;
-    struct lm_replica *replica =
-        &keeper->replica[(report->trial * keeper->n_replicas + keeper->trials - 1) / keeper->trials];
-    *replica = (struct lm_replica){.number = report->trial,
-                                   .trial = *trial,
-                                   .status = report->outcome.status,
-                                   .epochs_run = report->outcome.epochs_run};
-    memcpy(replica->digest, report->outcome.digest, sizeof replica->digest);
-    if (!(replica->loss = copy_losses(report->loss, replica->epochs_run, err)))
+    struct lm_replica *replica = &keeper->replica[lm_replica_place(keeper->trials, keeper->n_replicas, report->trial)];
+    *replica = (struct lm_replica){.number = report->trial, .trial = *trial, .outcome = report->outcome};
+    if (!(replica->loss = copy_losses(report->loss, replica->outcome.epochs_run, err)))
         return err->code;
     if (report->parameters && !(replica->parameters = copy_of(report->parameters, trial->shape, err)))
         return err->code;

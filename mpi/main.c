@@ -1,14 +1,30 @@
-/* main.c: the program libras_mpi. Options first, without MPI, so that a mistake costs nothing; then MPI; then the
- * subcommand, which all ranks enter and leave together with one exit code. */
+/* main.c: the program libras_mpi. Options first, so that a mistake costs nothing; then MPI; then the subcommand, which
+ * all ranks enter and leave together with one exit code.
+ *
+ * A mistake is told after MPI has started, if a launcher started us: it ends the job as soon as the first process
+ * fails, and that one may not be the one that speaks; and a mistake of one rank alone is told by that rank.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "command.h"
 #include "h5util.h"
+#include "prepare.h"
 #include "provenance.h"
 #include "version.h"
 
-/* Before MPI every process speaks for itself: only the launcher's rank 0 does, so that all is said once. */
+/* A standard stream that is closed would be the next file that is opened, and what is said would be written into it. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", O_RDONLY); /* the lowest free one; writing to it fails, as it should */
+}
+
+/* Without a launcher (or srun without one for MPI): all processes say the same, so that of rank 0 is enough. */
 static int refuse(const struct lm_error *err)
 {
     if (lm_launcher_rank() == 0)
@@ -26,6 +42,8 @@ static int print_help(const struct lm_options *options)
         else
             fputs(text ? text : "", stdout);
         failed = fflush(stdout) != 0 || (!options->version && !text);
+        if (failed)
+            fprintf(stderr, "libras_mpi: stdout: the help could not be written whole\n");
     }
     free(text);
     return failed ? LM_FAILED : LM_OK;
@@ -41,15 +59,21 @@ static int dispatch(const struct lm_call *call)
     return command[call->options->command](call);
 }
 
-static int work(int argc, char **argv, const struct lm_options *options, const char *command_line, double start)
+/* mistake: what the options came to. */
+static int work(int argc, char **argv, const struct lm_options *options, const struct lm_error *mistake,
+                const char *command_line, double start)
 {
     struct lm_world world;
     lm_world_begin(&world, &argc, &argv);
-    world.quiet = options->quiet;
-    world.verbose = options->verbose;
-    lm_world_timeout(&world, options->timeout);
-    struct lm_call call = {&world, options, command_line, start};
-    int code = dispatch(&call);
+    int code = lm_agree_once(&world, mistake->code, mistake);
+    if (code == LM_OK) {
+        struct lm_call call = {&world, options, command_line, start};
+        world.quiet = options->quiet;
+        world.verbose = options->verbose;
+        lm_world_timeout(&world, options->timeout);
+        if ((code = lm_prepare_agree(&call)) == LM_OK)
+            code = dispatch(&call);
+    }
     lm_world_end(&world);
     return code;
 }
@@ -60,17 +84,21 @@ int main(int argc, char **argv)
     struct lm_options options;
     struct lm_error err;
     char *command_line = lm_command_line(argc, argv); /* before the parser sorts argv */
-    int code = LM_FAILED;
-    lm_hdf5_setup(); /* before any other call of HDF5 */
-    if (lm_options_parse(argc, argv, &options, &err) != LM_OK) {
+    int code;
+    hold_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is a failed write, with a message */
+    lm_hdf5_setup();          /* before any other call of HDF5 */
+    err.code = command_line ? LM_OK : lm_fail_memory(&err, 4096, "the command line");
+    if (err.code == LM_OK)
+        err.code = lm_options_parse(argc, argv, &options, &err);
+    if (err.code != LM_OK && !lm_launched())
         code = refuse(&err);
-    } else {
-        if (options.help || options.version)
-            code = print_help(&options);
-        else if (command_line)
-            code = work(argc, argv, &options, command_line, start);
+    else if (err.code == LM_OK && (options.help || options.version))
+        code = print_help(&options);
+    else
+        code = work(argc, argv, &options, &err, command_line, start);
+    if (err.code == LM_OK)
         lm_options_free(&options);
-    }
     free(command_line);
     return code;
 }

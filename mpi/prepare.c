@@ -27,7 +27,7 @@ static char *echo_with_environment(const struct lm_options *options)
 {
     char *echo = lm_options_echo(options), *whole = NULL;
     const char *data = getenv("LIBRAS_DATA");
-    if (echo && asprintf(&whole, "%sLIBRAS_DATA=%s\n", echo, data ? data : "") < 0)
+    if (echo && asprintf(&whole, "%sdry-run=%d\nLIBRAS_DATA=%s\n", echo, options->dry_run, data ? data : "") < 0)
         whole = NULL;
     free(echo);
     return whole;
@@ -80,11 +80,7 @@ int lm_prepare_agree(const struct lm_call *call)
 int lm_prepare_backend(const struct lm_call *call, const struct lm_backend **backend)
 {
     struct lm_error err;
-    int code = lm_backend_find(call->options->device, backend, &err);
-    /* On every rank the same reason is no news: it is told where it first occurs. */
-    int failed = code != LM_OK ? call->world->rank : call->world->size, first = 0;
-    LM_MPI(call->world, MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, call->world->comm));
-    return lm_agree(call->world, code, call->world->rank == first ? &err : NULL);
+    return lm_agree_once(call->world, lm_backend_find(call->options->device, backend, &err), &err);
 }
 
 void lm_device_of(const struct lm_backend *backend, char *device, size_t size)
@@ -106,8 +102,8 @@ int lm_prepare_ranks(const struct lm_world *world, const struct lm_backend *back
             code = lm_fail_memory(&err, results->n_ranks * sizeof own, "the table of ranks");
     }
     if ((code = lm_agree(world, code, &err)) == LM_OK)
-        LM_MPI(world, MPI_Gather(&own, (int)sizeof own, MPI_BYTE, results->ranks, (int)sizeof own, MPI_BYTE, 0,
-                                 world->comm));
+        LM_MPI(world,
+               MPI_Gather(&own, (int)sizeof own, MPI_BYTE, results->ranks, (int)sizeof own, MPI_BYTE, 0, world->comm));
     return code;
 }
 
@@ -134,7 +130,8 @@ int lm_prepare_output(const struct lm_call *call, struct lm_output *output)
     if (call->world->rank == 0) {
         char standard[200];
         lm_default_out(standard, sizeof standard);
-        code = lm_output_reserve(call->options->out ? call->options->out : standard, call->options->force, output, &err);
+        code =
+            lm_output_reserve(call->options->out ? call->options->out : standard, call->options->force, output, &err);
         if (code == LM_OK && output->found_stray)
             lm_note(call->world, "%s: a run that was killed had left it; removed", output->part);
     }

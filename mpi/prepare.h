@@ -1,4 +1,4 @@
-/* prepare.h: what run and infer do before any work: agree on the options, say who is where, reserve the file. */
+/* prepare.h: what is done before any work: agree on the options, say who is where, reserve the file. */
 #ifndef LM_PREPARE_H
 #define LM_PREPARE_H
 

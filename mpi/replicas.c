@@ -7,23 +7,9 @@
 #include <string.h>
 
 #include "cpu_backend.h"
+#include "evaluate.h"
 
 enum { TAG_REPLICA = 20 };
-
-uint64_t lm_replica_of(uint64_t trials, uint64_t replicas, uint64_t i)
-{
-    return i * trials / replicas; /* both at most 2^32 */
-}
-
-int lm_replica_is(uint64_t trials, uint64_t replicas, uint64_t trial)
-{
-    if (replicas == 0)
-        return 0;
-    if (replicas >= trials)
-        return 1;
-    uint64_t i = (trial * replicas + trials - 1) / trials; /* the first i whose trial is not below */
-    return i < replicas && lm_replica_of(trials, replicas, i) == trial;
-}
 
 void lm_replicas_free(struct lm_replica *replica, uint64_t n)
 {
@@ -106,7 +92,7 @@ static void compare_parameters(const struct lm_replica *found, const struct agai
     char digest[LM_SHA256_HEX];
     lm_network_digest(found->trial.shape, again->result.parameters, digest);
     check->compared++;
-    check->mismatches += strcmp(digest, found->digest) != 0;
+    check->mismatches += strcmp(digest, found->outcome.digest) != 0;
     if (!found->parameters)
         return;
     compare_words(found->parameters, again->result.parameters, sizeof(float), n, check);
@@ -118,20 +104,66 @@ static void compare_parameters(const struct lm_replica *found, const struct agai
     }
 }
 
-static struct lm_check compare(const struct lm_replica *found, const struct again *again)
+static int same_double(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static int compare_metrics(struct lm_shape shape, const float *parameters, const struct lm_samples *samples,
+                           double loss, double accuracy, struct lm_check *check, struct lm_error *err)
+{
+    const struct lm_problem nothing = {0};
+    void *session;
+    float *scores = malloc((samples->n * LM_CLASSES + 1) * sizeof *scores);
+    if (!scores)
+        return lm_fail_memory(err, samples->n * LM_CLASSES * sizeof *scores, "a replica's scores");
+    int code = lm_backend_cpu_ref.open(&nothing, &session, err);
+    if (code == LM_OK) {
+        code = lm_backend_cpu_ref.infer(session, shape, parameters, samples->x, samples->n, scores, err);
+        lm_backend_cpu_ref.close(session);
+    }
+    if (code == LM_OK) {
+        struct lm_metrics m = lm_evaluate(scores, samples->label, samples->n);
+        check->compared += 2;
+        check->mismatches += (uint64_t)!same_double(m.loss, loss) + (uint64_t)!same_double(m.accuracy, accuracy);
+    }
+    free(scores);
+    return code;
+}
+
+static int compare_outcome(const struct lm_problem *problem, const struct lm_replica *found, const struct again *again,
+                           struct lm_check *check, struct lm_error *err)
+{
+    const struct lm_outcome *outcome = &found->outcome;
+    const struct lm_samples none = {0};
+    const struct lm_samples *test = found->untested ? &none : &problem->test;
+    const float *parameters = again->result.parameters;
+    check->compared++;
+    check->mismatches += !same_double(again->result.loss[outcome->epochs_run - 1], outcome->train_loss);
+    int code = compare_metrics(found->trial.shape, parameters, &problem->validation, outcome->validation_loss,
+                               outcome->validation_accuracy, check, err);
+    return code == LM_OK ? compare_metrics(found->trial.shape, parameters, test, outcome->test_loss,
+                                           outcome->test_accuracy, check, err)
+                         : code;
+}
+
+static int compare(const struct lm_problem *problem, const struct lm_replica *found, const struct again *again,
+                   struct lm_check *check, struct lm_error *err)
 {
     const struct lm_training_result *r = &again->result;
-    struct lm_check check = {.max_abs_error = NAN};
-    snprintf(check.name, sizeof check.name, "replica %llu", (unsigned long long)found->number);
-    check.compared = 2;
-    check.mismatches = (uint64_t)(found->status != r->status) + (found->epochs_run != r->epochs_run);
-    if (check.mismatches == 0) {
-        compare_words(found->loss, r->loss, sizeof(double), found->epochs_run, &check);
-        if (found->status == LM_TRIAL_OK)
-            compare_parameters(found, again, &check);
+    int code = LM_OK;
+    *check = (struct lm_check){.max_abs_error = NAN, .compared = 2};
+    snprintf(check->name, sizeof check->name, "replica %llu", (unsigned long long)found->number);
+    check->mismatches = (uint64_t)(found->outcome.status != r->status) + (found->outcome.epochs_run != r->epochs_run);
+    if (check->mismatches == 0) {
+        compare_words(found->loss, r->loss, sizeof(double), r->epochs_run, check);
+        if (r->status == LM_TRIAL_OK) {
+            compare_parameters(found, again, check);
+            code = compare_outcome(problem, found, again, check, err);
+        }
     }
-    check.result = check.mismatches ? LM_CHECK_FAILED : LM_CHECK_PASSED;
-    return check;
+    check->result = check->mismatches ? LM_CHECK_FAILED : LM_CHECK_PASSED;
+    return code;
 }
 
 static int none_to_train(struct lm_results *results, struct lm_error *err)
@@ -161,8 +193,9 @@ static void one_round(const struct lm_world *world, const struct lm_problem *pro
                 lm_abort(world, &err);
             receive_again(world, (int)(k - first), &other);
         }
-        struct lm_check check = compare(&replica[k], k == first ? &own : &other);
-        if (lm_results_check(results, &check, &err) != LM_OK)
+        struct lm_check check;
+        if (compare(problem, &replica[k], k == first ? &own : &other, &check, &err) != LM_OK ||
+            lm_results_check(results, &check, &err) != LM_OK)
             lm_abort(world, &err);
         free_again(&other);
     }

@@ -6,19 +6,14 @@
 #include "results.h"
 #include "world.h"
 
-/* Which trials: K of T, evenly spread, trial 0 always among them. i < min(K, T). */
-uint64_t lm_replica_of(uint64_t trials, uint64_t replicas, uint64_t i);
-int lm_replica_is(uint64_t trials, uint64_t replicas, uint64_t trial);
-
-/* A trial's answer as it was found, to be compared. */
+/* A trial's answer as it was found, to be compared. Which trials: replica_choice.h. */
 struct lm_replica {
     uint64_t number;
     struct lm_trial trial;
-    int status;
-    uint32_t epochs_run;
-    char digest[LM_SHA256_HEX]; /* "" if it has no parameters */
-    double *loss;               /* (epochs_run), owned */
-    float *parameters;          /* owned; NULL: only the digest is known */
+    struct lm_outcome outcome;
+    int untested;      /* 1: its test scores are left out on purpose (--keep-weights top:K) */
+    double *loss;      /* (outcome.epochs_run), owned */
+    float *parameters; /* owned; NULL: only the digest is known */
 };
 void lm_replicas_free(struct lm_replica *replica, uint64_t n);
 

@@ -186,6 +186,11 @@ const char *lm_verdict_word(const struct lm_results *results)
     }
 }
 
+const char *lm_outcome_word(const struct lm_report_input *input)
+{
+    return input->code == LM_FAILED ? "FAILED" : lm_verdict_word(input->results);
+}
+
 /* ---- time ---- */
 
 static double slowest(const struct lm_results *results, int phase, size_t *rank)
@@ -243,7 +248,7 @@ void lm_report_figure_of_merit(const struct lm_report_input *input, FILE *f)
     }
     put_rate(f, "infer_samples_per_s", (double)results->n_scores, infer, valid);
     fprintf(f, " scope=end_to_end ranks=%zu gpus=0 slowest_rank=%zu status=%s\n", results->n_ranks, slowest_rank,
-            lm_verdict_word(results));
+            lm_outcome_word(input));
 }
 
 /* ---- all of it ---- */
@@ -277,18 +282,17 @@ int lm_report_run(const struct lm_report_input *input, struct lm_error *err)
     } else {
         if (!options->quiet)
             report_text(input, stdout);
-        fprintf(stdout, "verdict    %s\n", lm_verdict_word(input->results));
+        fprintf(stdout, "verdict    %s\n", lm_outcome_word(input));
         lm_report_figure_of_merit(input, stdout);
     }
     return lm_flush_stdout(err);
 }
 
-int lm_report_plan(const struct lm_call *call)
+int lm_report_plan(const struct lm_call *call, struct lm_error *err)
 {
     const struct lm_options *options = call->options;
     uint64_t trials = lm_grid_size(&options->grid);
     uint64_t kept = options->keep == LM_KEEP_ALL ? trials : options->keep == LM_KEEP_TOP ? options->keep_top : 0;
-    struct lm_error err;
     uint64_t weights = 0, epochs = 0;
     for (size_t k = 0; k < options->grid.hidden.n; k++)
         weights += lm_network_floats(options->grid.hidden.shape[k]) * sizeof(float);
@@ -300,5 +304,5 @@ int lm_report_plan(const struct lm_call *call)
     printf("file       about %.1f MB of losses, %.1f MB of weights\n", 8e-6 * (double)trials * (double)epochs,
            1e-6 * (double)weights);
     free(echo);
-    return lm_flush_stdout(&err) == LM_OK ? LM_OK : LM_FAILED;
+    return lm_flush_stdout(err);
 }

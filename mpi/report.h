@@ -34,16 +34,18 @@ void lm_report_letters(const struct lm_results *results, FILE *f);
 void lm_report_confusion(const struct lm_results *results, FILE *f);
 void lm_report_checks(const struct lm_results *results, FILE *f);
 void lm_report_phases(const struct lm_report_input *input, FILE *f);
-/* "VALID", "INVALID" or "NOT VALIDATED" */
+/* "VALID", "INVALID" or "NOT_VALIDATED": what the checks say */
 const char *lm_verdict_word(const struct lm_results *results);
+/* The same of a whole run: "FAILED" where there is nothing to be valid */
+const char *lm_outcome_word(const struct lm_report_input *input);
 /* The last line: FOM ... status=... */
 void lm_report_figure_of_merit(const struct lm_report_input *input, FILE *f);
 
 void lm_report_json(const struct lm_report_input *input, FILE *f); /* report_json.c */
 void lm_report_lab(const struct lm_report_input *input, FILE *f);  /* report_lab.c */
 
-/* --dry-run: the trials, their number, memory and file. Returns an exit code. */
-int lm_report_plan(const struct lm_call *call);
+/* --dry-run: the trials, their number, memory and file. */
+int lm_report_plan(const struct lm_call *call, struct lm_error *err);
 
 /* Flushes stdout; LM_FAILED if anything written to it was lost. */
 int lm_flush_stdout(struct lm_error *err);

@@ -13,7 +13,7 @@ void lm_report_json(const struct lm_report_input *input, FILE *f)
     lm_json_text(&json, "commit", LM_COMMIT);
     lm_json_text(&json, "command_line", input->call->command_line);
     lm_json_text(&json, "file", input->path ? input->path : "");
-    lm_json_text(&json, "verdict", lm_verdict_word(input->results));
+    lm_json_text(&json, "verdict", lm_outcome_word(input));
     lm_json_whole(&json, "exit_code", input->code);
     lm_json_dataset(&json, input->results);
     lm_json_trials(&json, input->results);

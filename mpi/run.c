@@ -1,4 +1,5 @@
-/* run.c: `libras_mpi run`, the whole job: train, score, gather, validate, write, report. lm_command_run is the story. */
+/* run.c: `libras_mpi run`, the whole job: train, score, gather, validate, write, report. lm_command_run is the story.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,8 @@ static int load(struct run *run)
     if (code == LM_OK)
         code = lm_source_share(run->call->world, &run->problem);
     run->seconds[LM_PHASE_DATA] = lm_now() - start;
+    lm_detail(run->call->world, "data: %zu training, %zu validation, %zu test samples, %.3f s", run->problem.train.n,
+              run->problem.validation.n, run->problem.test.n, run->seconds[LM_PHASE_DATA]);
     return code;
 }
 
@@ -111,6 +114,7 @@ static int train(struct run *run)
     LM_MPI(world, MPI_Barrier(world->comm));
     double start = lm_now();
     lm_schedule_run(&schedule, &sink, &run->seconds[LM_PHASE_TRAIN]);
+    lm_detail(world, "train: %.3f s on %s", run->seconds[LM_PHASE_TRAIN], run->backend->name);
     LM_MPI(world, MPI_Barrier(world->comm));
     run->times.train = lm_now() - start;
     return lm_agree(world, world->rank == 0 ? lm_keeper_finish(&run->keeper, &err) : LM_OK, &err);
@@ -168,6 +172,7 @@ static int infer(struct run *run)
         run->results.inference_trial = (int64_t)run->keeper.first;
         lm_fill_inference(&run->results, test->label, world->size);
     }
+    lm_detail(world, "infer: %.6f s; gather: %.6f s", run->seconds[LM_PHASE_INFER], run->seconds[LM_PHASE_GATHER]);
     free(parameters);
     return code;
 }
@@ -192,6 +197,7 @@ static int validate(struct run *run)
     if (code == LM_OK)
         code = lm_replicas_validate(world, &run->problem, run->keeper.replica, run->keeper.n_replicas, &run->results);
     run->seconds[LM_PHASE_VALIDATE] = lm_now() - start;
+    lm_detail(world, "validate: %.3f s", run->seconds[LM_PHASE_VALIDATE]);
     return code;
 }
 
@@ -225,17 +231,28 @@ static int write_file(struct run *run, char **path)
     return lm_agree(run->call->world, code, &err);
 }
 
-/* 0, 1 (no trial has weights) or 3, the same on all ranks. */
-static int verdict(struct run *run)
+/* 0, 1 (no trial has weights) or 3 */
+static int verdict(const struct run *run, struct lm_error *err)
 {
-    int code = LM_OK;
-    if (run->call->world->rank == 0) {
-        if (lm_checks_verdict(&run->results) == LM_CHECK_FAILED)
-            code = LM_MISMATCH;
-        else if (run->results.inference_trial < 0)
-            code = LM_FAILED;
-    }
-    return lm_agree(run->call->world, code, NULL);
+    if (lm_checks_verdict(&run->results) == LM_CHECK_FAILED)
+        return lm_fail(err, LM_MISMATCH, "the answers are not those of the CPU reference: see the checks above");
+    if (run->results.inference_trial < 0)
+        return lm_fail(err, LM_FAILED, "no trial has weights: all %llu diverged or failed; a smaller --learning-rate?",
+                       (unsigned long long)run->results.n_trials);
+    return LM_OK;
+}
+
+static int report(struct run *run, const char *path, struct lm_error *err)
+{
+    struct lm_error loss_of_words;
+    int code = verdict(run, err);
+    run->times.total = lm_now() - run->call->start;
+    struct lm_report_input input = {run->call, &run->results, &run->times, path, code, run->keeper.first_loss};
+    if (lm_report_run(&input, &loss_of_words) == LM_OK)
+        return code;
+    if (code == LM_OK)
+        *err = loss_of_words;
+    return err->code;
 }
 
 static int finish(struct run *run)
@@ -244,16 +261,8 @@ static int finish(struct run *run)
     struct lm_error err;
     lm_gather_seconds(run->call->world, run->seconds, &run->results);
     int code = write_file(run, &path);
-    if (code == LM_OK) {
-        int outcome = verdict(run), said = LM_OK;
-        run->times.total = lm_now() - run->call->start;
-        struct lm_report_input input = {run->call, &run->results, &run->times, path, outcome,
-                                        run->keeper.first_loss};
-        if (run->call->world->rank == 0)
-            said = lm_report_run(&input, &err);
-        code = lm_agree(run->call->world, said, &err);
-        code = code == LM_OK ? outcome : code;
-    }
+    if (code == LM_OK)
+        code = lm_agree(run->call->world, run->call->world->rank == 0 ? report(run, path, &err) : LM_OK, &err);
     free(path);
     return code;
 }
@@ -285,14 +294,18 @@ static int allocate(struct run *run)
     return lm_agree(run->call->world, lm_results_allocate(trials, &run->results, &err), &err);
 }
 
+static int plan(const struct lm_call *call)
+{
+    struct lm_error err;
+    return lm_agree(call->world, call->world->rank == 0 ? lm_report_plan(call, &err) : LM_OK, &err);
+}
+
 int lm_command_run(const struct lm_call *call)
 {
     struct run run = {.call = call};
     int code;
-    if ((code = lm_prepare_agree(call)) != LM_OK)
-        return code;
     if (call->options->dry_run)
-        return lm_agree(call->world, call->world->rank == 0 ? lm_report_plan(call) : LM_OK, NULL);
+        return plan(call);
     run.times.start = lm_now() - call->start;
     if ((code = lm_prepare_backend(call, &run.backend)) == LM_OK && (code = allocate(&run)) == LM_OK &&
         (code = lm_prepare_ranks(call->world, run.backend, &run.results)) == LM_OK &&

@@ -14,7 +14,7 @@
 
 #include "batch.h"
 #include "progress.h"
-#include "replicas.h"
+#include "replica_choice.h"
 
 enum { TAG_READY = 1, TAG_WORK, TAG_RESULT };
 

@@ -14,6 +14,7 @@
 #include "cpu_backend.h"
 #include "evaluate.h"
 #include "json_results.h"
+#include "replica_choice.h"
 #include "replicas.h"
 #include "report.h"
 #include "source.h"
@@ -194,11 +195,21 @@ static int check_weights(struct verify *v, struct lm_error *err)
                        : lm_check_not_run(&v->checks, "weights", err);
     if (code != LM_OK)
         return code;
-    return counts.metrics ? lm_check_counts(&v->checks, "losses and accuracies", counts.metrics, counts.wrong_metrics, err)
-                          : lm_check_not_run(&v->checks, "losses and accuracies", err);
+    return counts.metrics
+               ? lm_check_counts(&v->checks, "losses and accuracies", counts.metrics, counts.wrong_metrics, err)
+               : lm_check_not_run(&v->checks, "losses and accuracies", err);
 }
 
-/* Every row's losses: finite up to epochs_run, NaN after it, and the last one is the row's train_loss. */
+/* A trial that is ok has run all its epochs, and the last loss is its train_loss. One that is not has no answers. */
+static int is_consistent(const struct lm_trial *trial, const struct lm_outcome *outcome, const double *loss)
+{
+    if (outcome->status == LM_TRIAL_OK)
+        return outcome->epochs_run == trial->epochs && same_double(loss[outcome->epochs_run - 1], outcome->train_loss);
+    return outcome->digest[0] == '\0' && isnan(outcome->train_loss) && isnan(outcome->validation_loss) &&
+           isnan(outcome->validation_accuracy) && isnan(outcome->test_loss) && isnan(outcome->test_accuracy);
+}
+
+/* Every row's losses: finite up to epochs_run, NaN after it, and in keeping with the rest of the row. */
 static int check_losses(struct verify *v, struct lm_error *err)
 {
     uint64_t epochs = v->file->max_epochs, wrong = 0;
@@ -211,9 +222,7 @@ static int check_losses(struct verify *v, struct lm_error *err)
             break;
         for (uint64_t e = 0; e < epochs && good; e++)
             good = e < outcome->epochs_run ? isfinite(loss[e]) : isnan(loss[e]);
-        if (good && outcome->status == LM_TRIAL_OK)
-            good = outcome->epochs_run > 0 && same_double(loss[outcome->epochs_run - 1], outcome->train_loss);
-        wrong += !good;
+        wrong += !(good && is_consistent(&v->file->trial[t], outcome, loss));
     }
     free(loss);
     return code == LM_OK ? lm_check_counts(&v->checks, "loss curves", v->file->n_trials, wrong, err) : code;
@@ -221,23 +230,23 @@ static int check_losses(struct verify *v, struct lm_error *err)
 
 /* ---- the inference ---- */
 
-/* The network of the inference: stored, else (nothing was kept) trained again. */
+/* The network of the inference: stored, else (it was not kept) trained again. */
 static int inference_network(struct verify *v, uint64_t trial, float **parameters, struct lm_error *err)
 {
     struct lm_shape shape;
     struct lm_tick no_tick = {0};
     const struct lm_trial *row = &v->file->trial[trial];
     if (lm_stored_network(&v->stored, trial, &shape, parameters, err) == LM_OK)
-        return lm_shape_equal(shape, row->shape) ? LM_OK : lm_fail(err, LM_BAD_INPUT, "trial %llu: two shapes",
-                                                                   (unsigned long long)trial);
-    if (v->file->n_kept || !v->file->n_train)
+        return lm_shape_equal(shape, row->shape)
+                   ? LM_OK
+                   : lm_fail(err, LM_BAD_INPUT, "trial %llu: two shapes", (unsigned long long)trial);
+    if (!v->file->n_train)
         return err->code;
     struct lm_training_result result = {0};
     result.loss = malloc(row->epochs * sizeof *result.loss);
     result.parameters = malloc(lm_network_floats(row->shape) * sizeof *result.parameters);
-    int code = result.loss && result.parameters
-                   ? lm_backend_cpu_ref.train(v->session, row, 1, &result, no_tick, err)
-                   : lm_fail_memory(err, row->epochs * sizeof *result.loss, "a trial");
+    int code = result.loss && result.parameters ? lm_backend_cpu_ref.train(v->session, row, 1, &result, no_tick, err)
+                                                : lm_fail_memory(err, row->epochs * sizeof *result.loss, "a trial");
     if (code == LM_OK && result.status != LM_TRIAL_OK)
         code = lm_fail(err, LM_MISMATCH, "trial %llu, trained again, has no weights", (unsigned long long)trial);
     free(result.loss);
@@ -245,14 +254,24 @@ static int inference_network(struct verify *v, uint64_t trial, float **parameter
     return code;
 }
 
+/* The trial whose weights the test samples are scored with: the first that has any; -1: none has. */
+static int64_t first_ok(const struct lm_results *results)
+{
+    for (uint64_t t = 0; t < results->n_trials; t++)
+        if (results->outcome[t].status == LM_TRIAL_OK)
+            return (int64_t)t;
+    return -1;
+}
+
 static int check_inference(struct verify *v, struct lm_error *err)
 {
     float *parameters = NULL;
     struct lm_results *file = v->file;
+    if (file->inference_trial != first_ok(file) ||
+        file->n_scores != (file->inference_trial < 0 ? 0 : v->problem.test.n))
+        return lm_check_counts(&v->checks, "scores", v->problem.test.n, v->problem.test.n, err);
     if (file->inference_trial < 0)
         return lm_check_not_run(&v->checks, "scores", err);
-    if (file->n_scores != v->problem.test.n)
-        return lm_check_counts(&v->checks, "scores", v->problem.test.n, v->problem.test.n, err);
     uint64_t trial = (uint64_t)file->inference_trial;
     int code = inference_network(v, trial, &parameters, err);
     if (code == LM_OK) {
@@ -273,18 +292,18 @@ static int load_replica(struct verify *v, uint64_t trial, struct lm_replica *rep
 {
     const struct lm_outcome *outcome = &v->file->outcome[trial];
     struct lm_shape shape;
-    *replica = (struct lm_replica){
-        .number = trial, .trial = v->file->trial[trial], .status = outcome->status, .epochs_run = outcome->epochs_run};
-    memcpy(replica->digest, outcome->digest, sizeof replica->digest);
+    *replica = (struct lm_replica){.number = trial, .trial = v->file->trial[trial], .outcome = *outcome};
     replica->loss = malloc((v->file->max_epochs + 1) * sizeof *replica->loss);
     if (!replica->loss)
         return lm_fail_memory(err, v->file->max_epochs * sizeof *replica->loss, "losses");
-    if (replica->epochs_run > v->file->max_epochs)
-        return lm_fail(err, LM_BAD_INPUT, "trial %llu: more epochs run than there are losses", (unsigned long long)trial);
+    if (outcome->epochs_run > v->file->max_epochs)
+        return lm_fail(err, LM_BAD_INPUT, "trial %llu: more epochs run than there are losses",
+                       (unsigned long long)trial);
     int code = lm_results_get_loss(v->stored.reader, trial, 1, replica->loss, err);
     if (code == LM_OK && outcome->status == LM_TRIAL_OK &&
         lm_stored_network(&v->stored, trial, &shape, &replica->parameters, err) != LM_OK)
         replica->parameters = NULL; /* not kept: the digest is compared */
+    replica->untested = !replica->parameters && v->file->n_kept > 0;
     if (replica->parameters && !lm_shape_equal(shape, replica->trial.shape))
         return lm_fail(err, LM_BAD_INPUT, "trial %llu: two shapes", (unsigned long long)trial);
     return code;

@@ -69,6 +69,16 @@ void lm_note(const struct lm_world *world, const char *format, ...)
     va_end(args);
 }
 
+void lm_detail(const struct lm_world *world, const char *format, ...)
+{
+    if (!world->verbose)
+        return;
+    va_list args;
+    va_start(args, format);
+    say_line(world, format, args);
+    va_end(args);
+}
+
 /* ---- failing ---- */
 
 void lm_abort(const struct lm_world *world, const struct lm_error *err)
@@ -99,6 +109,13 @@ int lm_agree(const struct lm_world *world, int code, const struct lm_error *err)
     return largest;
 }
 
+int lm_agree_once(const struct lm_world *world, int code, const struct lm_error *err)
+{
+    int failed = code != LM_OK ? world->rank : world->size, first = 0;
+    LM_MPI(world, MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, world->comm));
+    return lm_agree(world, code, world->rank == first ? err : NULL);
+}
+
 /* ---- time limit ---- */
 
 static void time_is_over(int signal_number)
@@ -116,8 +133,9 @@ void lm_world_timeout(const struct lm_world *world, double seconds)
     /* Rank 0 is first, so that the reason is told once; the others follow if the launcher has not ended them. */
     seconds += world->rank == 0 ? 0.0 : 2.0;
     struct sigaction action = {.sa_handler = time_is_over};
-    struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds,
-                                           .tv_usec = 1 + (suseconds_t)(999998.0 * (seconds - (double)(time_t)seconds))}};
+    struct itimerval timer = {
+        .it_value = {.tv_sec = (time_t)seconds,
+                     .tv_usec = 1 + (suseconds_t)(999998.0 * (seconds - (double)(time_t)seconds))}};
     if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &timer, NULL) != 0)
         lm_say(world, "--timeout: %s", strerror(errno));
 }
@@ -163,6 +181,11 @@ int lm_launcher_rank(void)
     return 0;
 }
 
+int lm_launched(void)
+{
+    return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
 /* ---- any number of bytes ---- */
 
 void lm_broadcast(const struct lm_world *world, void *bytes, uint64_t n)
@@ -177,8 +200,7 @@ void lm_send_bytes(const struct lm_world *world, const void *bytes, uint64_t n, 
 {
     for (uint64_t k = 0; k < lm_pieces(n); k++) {
         struct lm_range piece = lm_piece(n, k);
-        LM_MPI(world,
-               MPI_Send((const char *)bytes + piece.first, (int)piece.count, MPI_BYTE, to, tag, world->comm));
+        LM_MPI(world, MPI_Send((const char *)bytes + piece.first, (int)piece.count, MPI_BYTE, to, tag, world->comm));
     }
 }
 

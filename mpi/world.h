@@ -33,6 +33,8 @@ void lm_mpi_check(const struct lm_world *world, int result, const char *call, co
 
 /* To be called by all ranks with their own code: the largest of all codes, on all. The ranks that failed print err. */
 int lm_agree(const struct lm_world *world, int code, const struct lm_error *err);
+/* The same for a failure that is likely everybody's: only the first rank that failed prints it. */
+int lm_agree_once(const struct lm_world *world, int code, const struct lm_error *err);
 
 /* Prints err and ends all ranks with err->code. Does not return. */
 void lm_abort(const struct lm_world *world, const struct lm_error *err) __attribute__((noreturn));
@@ -41,6 +43,8 @@ void lm_abort(const struct lm_world *world, const struct lm_error *err) __attrib
 void lm_say(const struct lm_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same on rank 0 alone, and not at all with -q. */
 void lm_note(const struct lm_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same on every rank, with -v alone. */
+void lm_detail(const struct lm_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Ends this process, and with it the job, with 1 after so many seconds (0: never): a rank that hangs in MPI, too. */
 void lm_world_timeout(const struct lm_world *world, double seconds);
@@ -56,5 +60,7 @@ double lm_now(void);
 
 /* Before MPI_Init: the rank that the launcher (mpirun, srun) says in the environment; 0 without a launcher. */
 int lm_launcher_rank(void);
+/* Before MPI_Init: 1 if an MPI launcher has started this process, perhaps with others. */
+int lm_launched(void);
 
 #endif

@@ -1,8 +1,9 @@
 /* axis.c: see axis.h.
  *
  * A spaced axis never calls pow() or log(): a C library may differ from another one in the last bit. The ratio of a
- * logarithmic axis is an n-th root, found by Newton's method from + - * / alone, which IEEE 754 rounds the same
- * everywhere; values are rounded to float at the end, and the two ends are exact.
+ * logarithmic axis is an n-th root, found by bisection from + - * / alone, which IEEE 754 rounds the same everywhere
+ * (Newton's method would need a good start: from a bad one it takes n steps for each factor of e). Values are rounded
+ * to float at the end, and the two ends are exact.
  */
 #include "axis.h"
 
@@ -23,10 +24,18 @@ const struct lm_axis_rule lm_grid_rule[LM_GRID_AXES] = {
 
 /* ---- one value ---- */
 
-static int out_of_range(const struct lm_axis_rule *rule, const char *text, size_t n, struct lm_error *err)
+static double nearest_allowed(const struct lm_axis_rule *rule, double value)
 {
-    return lm_fail(err, LM_BAD_INPUT, "%s: %.*s is out of range (%s%.9g to %.9g)", rule->name, (int)n, text,
-                   rule->least_excluded ? "above " : "", rule->least, rule->most);
+    return value < rule->least ? rule->least : value > rule->most ? rule->most : value;
+}
+
+static int out_of_range(const struct lm_axis_rule *rule, const char *text, size_t n, double value, struct lm_error *err)
+{
+    char nearest[40] = ""; /* above an excluded end there is no nearest value */
+    if (!(rule->least_excluded && value <= rule->most))
+        snprintf(nearest, sizeof nearest, "; nearest: %.9g", nearest_allowed(rule, value));
+    return lm_fail(err, LM_BAD_INPUT, "%s: %.*s is out of range (%s%.9g to %.9g)%s", rule->name, (int)n, text,
+                   rule->least_excluded ? "above " : "", rule->least, rule->most, nearest);
 }
 
 static int real_value(const struct lm_axis_rule *rule, const char *text, size_t n, double *out, struct lm_error *err)
@@ -36,17 +45,27 @@ static int real_value(const struct lm_axis_rule *rule, const char *text, size_t 
                        memchr(text, ';', n) ? " (values are separated by commas, decimals by a point)" : "");
     /* The range holds for the float that it becomes: 1e-60 is a 0. */
     if (*out < rule->least || *out > rule->most || (rule->least_excluded && (float)*out <= (float)rule->least))
-        return out_of_range(rule, text, n, err);
+        return out_of_range(rule, text, n, *out, err);
     *out += 0.0; /* -0 is 0 */
     return LM_OK;
 }
 
+/* Digits alone; more of them than a uint64_t holds are UINT64_MAX: out of every range. */
+static int read_digits(const char *text, size_t n, uint64_t *out)
+{
+    *out = UINT64_MAX;
+    for (size_t k = 0; k < n; k++)
+        if (text[k] < '0' || text[k] > '9')
+            return 0;
+    return lm_read_whole(text, n, UINT64_MAX, out) || n > 0;
+}
+
 static int whole_value(const struct lm_axis_rule *rule, const char *text, size_t n, uint64_t *out, struct lm_error *err)
 {
-    if (!lm_read_whole(text, n, UINT32_MAX, out))
+    if (!read_digits(text, n, out))
         return lm_fail(err, LM_BAD_INPUT, "%s: '%.*s' is not a whole number (%.0f to %.0f)", rule->name, (int)n, text,
                        rule->least, rule->most);
-    if (*out % rule->step != 0) {
+    if (*out <= UINT32_MAX && *out % rule->step != 0) {
         uint64_t below = *out - *out % rule->step, above = below + rule->step;
         if ((double)below < rule->least)
             below = above;
@@ -58,7 +77,7 @@ static int whole_value(const struct lm_axis_rule *rule, const char *text, size_t
     }
     if ((double)*out < rule->least || (double)*out > rule->most)
         return lm_fail(err, LM_BAD_INPUT, "%s: %.*s is out of range (%.0f to %.0f); nearest: %.0f", rule->name, (int)n,
-                       text, rule->least, rule->most, (double)*out < rule->least ? rule->least : rule->most);
+                       text, rule->least, rule->most, nearest_allowed(rule, (double)*out));
     return LM_OK;
 }
 
@@ -67,12 +86,13 @@ static int shape_value(const struct lm_axis_rule *rule, const char *text, size_t
 {
     const char *x = memchr(text, 'x', n);
     uint64_t width[2];
-    if (!x || !lm_read_whole(text, (size_t)(x - text), UINT32_MAX, &width[0]) ||
-        !lm_read_whole(x + 1, n - 1 - (size_t)(x - text), UINT32_MAX, &width[1]))
+    if (!x || !read_digits(text, (size_t)(x - text), &width[0]) ||
+        !read_digits(x + 1, n - 1 - (size_t)(x - text), &width[1]))
         return lm_fail(err, LM_BAD_INPUT, "%s: '%.*s' is no pair of widths such as 32x16", rule->name, (int)n, text);
-    for (int k = 0; k < 2; k++)
-        if ((double)width[k] < rule->least || (double)width[k] > rule->most)
-            return out_of_range(rule, text, n, err);
+    double near[2] = {nearest_allowed(rule, (double)width[0]), nearest_allowed(rule, (double)width[1])};
+    if (near[0] != (double)width[0] || near[1] != (double)width[1])
+        return lm_fail(err, LM_BAD_INPUT, "%s: %.*s is out of range (widths %.0f to %.0f); nearest: %.0fx%.0f",
+                       rule->name, (int)n, text, rule->least, rule->most, near[0], near[1]);
     *out = (struct lm_shape){(uint32_t)width[0], (uint32_t)width[1]};
     return LM_OK;
 }
@@ -184,22 +204,29 @@ static int parse_list(const struct lm_axis_rule *rule, const char *text, struct 
     return code;
 }
 
-/* ratio^(1/n) for ratio > 0, by Newton's method on r^n = ratio. */
+static double power(double r, uint64_t n)
+{
+    double p = 1.0;
+    for (; n > 0; n /= 2, r *= r)
+        if (n % 2 == 1)
+            p *= r;
+    return p;
+}
+
+/* ratio^(1/n) for a finite ratio > 0, n >= 1: the largest r whose n-th power is not above ratio, by bisection until two
+ * neighbouring doubles are left (53 halvings for the digits and one for each binary order of magnitude). */
 static double root(double ratio, uint64_t n)
 {
-    double r = 1.0 + (ratio - 1.0) / (double)n;
+    double low = 1.0, high = ratio;
     if (ratio < 1.0)
         return 1.0 / root(1.0 / ratio, n);
-    for (int step = 0; step < 2000; step++) {
-        double power = 1.0; /* r^(n-1) */
-        for (uint64_t k = 1; k < n; k++)
-            power *= r;
-        double next = r - (r - ratio / power) / (double)n;
-        if (!(next < r)) /* from above it falls until rounding stops it */
-            break;
-        r = next;
+    for (double middle = low + (high - low) / 2.0; middle > low && middle < high; middle = low + (high - low) / 2.0) {
+        if (power(middle, n) <= ratio)
+            low = middle;
+        else
+            high = middle;
     }
-    return r;
+    return low;
 }
 
 static int parse_spaced(const struct lm_axis_rule *rule, const char *a, size_t a_size, const char *b, size_t b_size,
@@ -215,7 +242,7 @@ static int parse_spaced(const struct lm_axis_rule *rule, const char *a, size_t a
     if ((code = real_value(rule, a, a_size, &from, err)) != LM_OK ||
         (code = real_value(rule, b, b_size, &to, err)) != LM_OK || (code = make_room(rule, n, axis, err)) != LM_OK)
         return code;
-    if (logarithmic && !(from > 0.0 && to > 0.0))
+    if (logarithmic && !((float)from > 0.0f && (float)to > 0.0f)) /* 1e-320 becomes a 0, and the ratio infinite */
         return lm_fail(err, LM_BAD_INPUT, "%s: a logarithmic axis needs values above 0", rule->name);
     double ratio = logarithmic ? root(to / from, n - 1) : 0.0, value = from;
     for (uint64_t k = 0; k < n; k++, value *= ratio)

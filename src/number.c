@@ -1,27 +1,14 @@
-/* number.c: see number.h. The digits are converted by the C library under its "C" locale. */
+/* number.c: see number.h. */
 #include "number.h"
 
-#include <locale.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define LONGEST 63
+#include "decimal.h"
 
 int lm_read_real(const char *text, size_t n, double *out)
 {
-    char copy[LONGEST + 1];
-    if (n == 0 || n > LONGEST || strspn(text, "0123456789.eE+-") < n)
-        return 0;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c_locale)
-        return 0;
-    char *end;
-    double value = strtod_l(copy, &end, c_locale);
-    freelocale(c_locale);
-    if (end != copy + n || !isfinite(value))
+    double value;
+    if (n == 0 || lm_decimal_read(text, text + n, &value) != text + n || !isfinite(value))
         return 0;
     *out = value;
     return 1;

@@ -10,14 +10,17 @@
 
 #include "nearest.h"
 #include "number.h"
+#include "sha256.h"
 
 const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
     [LM_COMMAND_RUN] = {"run", "", 0, 0,
                         "train a small sweep over the ranks, score the test samples, validate, write one HDF5 file "
                         "(the default)"},
-    [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1, "score a data folder with stored weights, sharded over the ranks"},
-    [LM_COMMAND_VERIFY] = {"verify", "RESULTS.h5 [OTHER.h5]", 1, 2,
-                           "recompute a file's answers from its data, bit for bit; or compare the answers of two files"},
+    [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1,
+                          "score a data folder with stored weights, sharded over the ranks"},
+    [LM_COMMAND_VERIFY] =
+        {"verify", "RESULTS.h5 [OTHER.h5]", 1, 2,
+         "recompute a file's answers from its data, bit for bit; or compare the answers of two files"},
     [LM_COMMAND_EXPORT] = {"export", "RESULTS.h5", 1, 1, "a results file as CSV, JSON or the lab's text, on stdout"},
     [LM_COMMAND_SYNTH] = {"synth", "DIR", 1, 1, "make a synthetic data set: drawn hands, seeded"},
     [LM_COMMAND_INFO] = {"info", "", 0, 0, "what was built in, and the table rank -> host -> device"},
@@ -74,20 +77,29 @@ static int one_of(const struct lm_option *o, const char *text, const char *const
         if (strcmp(text, word[k]) == 0)
             return (int)k;
     const char *nearest = lm_nearest(text, word, n);
-    lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is not %s%s%s%s", o->name, text, o->argument, nearest ? "; did you mean '" : "",
-            nearest ? nearest : "", nearest ? "'?" : "");
+    lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is not %s%s%s%s", o->name, text, o->argument,
+            nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return -1;
 }
 
 static int read_format(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
 {
-    int export = options->command == LM_COMMAND_EXPORT;
-    /* export knows csv instead of text */
-    const char *const of_export[] = {"csv", "json", "lab"}, *const of_others[] = {"text", "json", "lab"};
-    int k = one_of(o, text, export ? of_export : of_others, 3, err);
+    static const struct {
+        const char *word;
+        enum lm_format format;
+    } known[] = {{"text", LM_FORMAT_TEXT}, {"json", LM_FORMAT_JSON}, {"lab", LM_FORMAT_LAB}, {"csv", LM_FORMAT_CSV}};
+    const char *word[4];
+    enum lm_format format[4];
+    size_t n = 0;
+    for (size_t k = 0; k < 4; k++)
+        if (strstr(o->argument, known[k].word)) { /* what this command offers */
+            word[n] = known[k].word;
+            format[n++] = known[k].format;
+        }
+    int k = one_of(o, text, word, n, err);
     if (k < 0)
         return LM_BAD_INPUT;
-    options->format = k == 0 && export ? LM_FORMAT_CSV : (enum lm_format)k;
+    options->format = format[k];
     return LM_OK;
 }
 
@@ -109,23 +121,35 @@ static int read_axis(const struct lm_option *o, const char *text, struct lm_opti
     return lm_axis_parse(&lm_grid_rule[o->axis], text, axis, err);
 }
 
+static int one_value(const struct lm_axis *axis, size_t k, char text[32])
+{
+    if (axis->real)
+        return snprintf(text, 32, "%.9g", (double)axis->real[k]);
+    if (axis->whole)
+        return snprintf(text, 32, "%u", axis->whole[k]);
+    return snprintf(text, 32, "%ux%u", axis->shape[k].hidden1, axis->shape[k].hidden2);
+}
+
+/* The values that have no room are stood for by their number and a digest of all: another axis has another text. */
 static void write_axis(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
 {
     struct lm_grid grid = options->grid;
     const struct lm_axis *axis = lm_grid_axis(&grid, o->axis);
-    size_t used = 0;
-    for (size_t k = 0; k < axis->n && used + 40 < size; k++) {
-        const char *comma = k ? "," : "";
-        if (axis->real)
-            used += (size_t)snprintf(text + used, size - used, "%s%.9g", comma, (double)axis->real[k]);
-        else if (axis->whole)
-            used += (size_t)snprintf(text + used, size - used, "%s%u", comma, axis->whole[k]);
-        else
-            used += (size_t)snprintf(text + used, size - used, "%s%ux%u", comma, axis->shape[k].hidden1,
-                                     axis->shape[k].hidden2);
-        if (k + 1 < axis->n && used + 80 >= size)
-            used += (size_t)snprintf(text + used, size - used, ",... (%zu values)", axis->n);
+    struct lm_sha256 hash;
+    char value[32], hex[LM_SHA256_HEX];
+    size_t used = 0, shown = 0;
+    lm_sha256_begin(&hash);
+    for (size_t k = 0; k < axis->n; k++) {
+        size_t n = (size_t)one_value(axis, k, value);
+        lm_sha256_add(&hash, value, n + 1);
+        if (shown == k && used + n + 1 + 120 < size) { /* 120: the digest, and what stands around it */
+            used += (size_t)snprintf(text + used, size - used, "%s%s", k ? "," : "", value);
+            shown++;
+        }
     }
+    lm_sha256_end(&hash, hex);
+    if (shown < axis->n)
+        snprintf(text + used, size - used, ",... (%zu values, SHA-256 %s)", axis->n, hex);
 }
 
 /* ---- numbers ---- */
@@ -164,6 +188,7 @@ static int read_holdout(const struct lm_option *o, const char *text, struct lm_o
 {
     if (!lm_read_real(text, strlen(text), &options->holdout) || options->holdout < 0.0 || options->holdout > 0.9)
         return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is not a share from 0 to 0.9, such as 0.1", o->name, text);
+    options->holdout += 0.0; /* -0 is 0: the echo shows it */
     return LM_OK;
 }
 
@@ -205,13 +230,13 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 
 /* ---- the table ---- */
 
-#define RUN (1u << LM_COMMAND_RUN)
-#define INFER (1u << LM_COMMAND_INFER)
+#define RUN    (1u << LM_COMMAND_RUN)
+#define INFER  (1u << LM_COMMAND_INFER)
 #define VERIFY (1u << LM_COMMAND_VERIFY)
 #define EXPORT (1u << LM_COMMAND_EXPORT)
-#define SYNTH (1u << LM_COMMAND_SYNTH)
-#define INFO (1u << LM_COMMAND_INFO)
-#define ALL (RUN | INFER | VERIFY | EXPORT | SYNTH | INFO)
+#define SYNTH  (1u << LM_COMMAND_SYNTH)
+#define INFO   (1u << LM_COMMAND_INFO)
+#define ALL    (RUN | INFER | VERIFY | EXPORT | SYNTH | INFO)
 
 const struct lm_option lm_option_table[] = {
     {"data", 'd', "DIR", RUN | INFER | VERIFY | EXPORT, read_data, write_data, 0, NULL,
@@ -246,10 +271,11 @@ const struct lm_option lm_option_table[] = {
     {"force", 'f', NULL, RUN | INFER | SYNTH, read_force, write_force, 0, NULL, "replace files that exist"},
     {"dry-run", 0, NULL, RUN, read_dry_run, NULL, 0, NULL, "say what would be done, and end"},
     {"timeout", 0, "S", RUN | INFER, read_timeout, NULL, 0, NULL, "end with 1 after S seconds; nothing is written"},
-    {"format", 0, "text|json|lab", RUN | INFER | VERIFY, read_format, NULL, 0, "text", "form of the report on stdout"},
+    {"format", 0, "text|json|lab", RUN, read_format, NULL, 0, "text", "form of the report on stdout"},
+    {"format", 0, "text|json", INFER | VERIFY, read_format, NULL, 0, "text", "form of the report on stdout"},
     {"format", 0, "csv|json|lab", EXPORT, read_format, NULL, 0, "csv", "form of the export on stdout"},
     {"quiet", 'q', NULL, ALL, read_quiet, NULL, 0, NULL, "only errors on stderr, only the verdict on stdout"},
-    {"verbose", 'v', NULL, ALL, read_verbose, NULL, 0, NULL, "more on stderr"},
+    {"verbose", 'v', NULL, RUN, read_verbose, NULL, 0, NULL, "every rank's phases on stderr as they end"},
     {"help", 'h', NULL, ALL, read_help, NULL, 0, NULL, "this text"},
     {"version", 'V', NULL, ALL, read_version, NULL, 0, NULL, "version, and end"},
 };

@@ -7,24 +7,28 @@
 #include "option_table.h"
 
 static const char exit_codes[] =
-    "\nExit codes: 0 done and valid; 1 failed while running; 2 bad usage or bad input; 3 a validation found other bits;\n"
+    "\nExit codes: 0 done and valid; 1 failed while running; 2 bad usage or bad input; 3 a validation found other "
+    "bits;\n"
     "4 a device or resource that was asked for is not there; 75 stopped by a signal after a checkpoint.\n";
 
 static const char axis_forms[] =
     "\nAXIS is one value, a list 32,64,128, whole numbers 1:32, or 0.001:0.1:log16 or :lin16 (sixteen values).\n"
     "The trials are the product of all axes; the last axis in this list varies fastest.\n";
 
-/* Writes "text" wrapped at 100 columns, with the lines after the first indented. */
+/* Writes text wrapped at 100 columns, from this column on, with the lines after the first indented. */
 static void wrapped(FILE *f, const char *text, size_t column, size_t indent)
 {
+    const char *gap = "";
     while (*text) {
         size_t word = strcspn(text, " ");
-        if (column + word > 100) {
+        if (column + strlen(gap) + word > 100) {
             fprintf(f, "\n%*s", (int)indent, "");
             column = indent;
+            gap = "";
         }
-        fprintf(f, "%.*s ", (int)word, text);
-        column += word + 1;
+        fprintf(f, "%s%.*s", gap, (int)word, text);
+        column += strlen(gap) + word;
+        gap = " ";
         text += word;
         text += strspn(text, " ");
     }
@@ -38,11 +42,10 @@ static void help_option(FILE *f, const struct lm_option *o)
              o->letter ? "," : " ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
     snprintf(whole, sizeof whole, "%s%s%s%s", o->help, o->standard ? " (default: " : "", o->standard ? o->standard : "",
              o->standard ? ")" : "");
-    size_t column = strlen(left) + 2;
-    fprintf(f, "%-36s  ", left);
-    if (column > 38) {
-        fprintf(f, "\n%38s", "");
-    }
+    if (strlen(left) <= 36)
+        fprintf(f, "%-38s", left);
+    else
+        fprintf(f, "%s\n%38s", left, "");
     wrapped(f, whole, 38, 38);
 }
 
@@ -65,9 +68,11 @@ static void help_command(FILE *f, enum lm_command command)
 
 static void help_program(FILE *f)
 {
-    fprintf(f, "Usage: [mpirun -np N] libras_mpi [COMMAND] [options]\n\n"
-               "Trains and runs a tiny dense network that reads 15 letters of Libras from 8 x 8 images of a hand,\n"
-               "over MPI ranks, and writes one validated HDF5 file. The answer is the same bits everywhere.\n\nCommands:\n");
+    fprintf(
+        f,
+        "Usage: [mpirun -np N] libras_mpi [COMMAND] [options]\n\n"
+        "Trains and runs a tiny dense network that reads 15 letters of Libras from 8 x 8 images of a hand,\n"
+        "over MPI ranks, and writes one validated HDF5 file. The answer is the same bits everywhere.\n\nCommands:\n");
     for (int k = 0; k < LM_COMMANDS; k++) {
         char left[64];
         snprintf(left, sizeof left, "  %s %s", lm_command_table[k].name, lm_command_table[k].operands);

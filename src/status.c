@@ -5,10 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A cut text ends in "...", and not within a character: the bytes of a UTF-8 character after its first are 10xxxxxx. */
 static void mark_cut(char *text, size_t size, int wanted)
 {
-    if (wanted >= 0 && (size_t)wanted >= size)
-        memcpy(text + size - 4, "...", 4);
+    if (wanted < 0 || (size_t)wanted < size)
+        return;
+    size_t end = size - 4;
+    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
+        end--;
+    memcpy(text + end, "...", 4);
+}
+
+/* What the user gave (a path, a value) may hold line breaks; a message is one line. */
+static void keep_to_one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7F)
+            *text = ' ';
 }
 
 int lm_fail(struct lm_error *err, int code, const char *format, ...)
@@ -18,6 +31,7 @@ int lm_fail(struct lm_error *err, int code, const char *format, ...)
     int wanted = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     mark_cut(err->text, sizeof err->text, wanted);
+    keep_to_one_line(err->text);
     err->code = code;
     return code;
 }
@@ -38,6 +52,7 @@ int lm_fail_within(struct lm_error *err, const char *format, ...)
         return err->code;
     int rest = snprintf(whole + used, sizeof whole - (size_t)used, "%s", err->text);
     mark_cut(whole, sizeof whole, used + rest);
+    keep_to_one_line(whole);
     memcpy(err->text, whole, sizeof whole);
     return err->code;
 }

@@ -18,7 +18,7 @@ enum lm_code {
 
 struct lm_error {
     int code;        /* an lm_code */
-    char text[1000]; /* UTF-8, one line, no newline, NUL-terminated; cut with "..." where it is longer */
+    char text[1000]; /* UTF-8, one line: control characters become blanks; cut with "..." where it is longer */
 };
 
 /* Fills *err and returns code, so that a caller can write `return lm_fail(err, LM_BAD_INPUT, "...", ...)`. */

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# common.sh: what the tests of the whole program share. Sourced instead of ../lib.sh, which it sources.
+#
+#   program ARGUMENTS...    the program without mpirun
+#   ranks N ARGUMENTS...    the program on N ranks
+#   says_once ERE           the program itself, not mpirun, said it in one line of the last stderr
+#   no_files PATH...        there is no such results file, nor a part or lock of it
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+[ -x "$LIBRAS_PROGRAM" ] || skip_all "the program is not built"
+command -v "${MPIRUN%% *}" >/dev/null || skip_all "no ${MPIRUN%% *}: apt-get install openmpi-bin"
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+unset LIBRAS_DATA "${!SLURM_@}"
+
+program() { "$LIBRAS_PROGRAM" "$@"; }
+ranks() {
+    local n=$1
+    shift
+    # shellcheck disable=SC2086 # MPIRUN holds options, too
+    $MPIRUN -np "$n" "$LIBRAS_PROGRAM" "$@"
+}
+# own_lines: of the last command's stderr, without mpirun's.
+own_lines() { grep -E '^libras_mpi(\[[0-9]+@[^]]+\])?: ' "$scratch/stderr"; }
+# says_once ERE: the last command's stderr has exactly one line of the program's that matches.
+says_once() { check "says once: $1" test "$(own_lines | grep -cE -e "$1")" = 1; }
+no_files() { # PATH...: none is there, nor what is written before it
+    local path
+    for path; do
+        check "leaves no ${path/#$scratch\//}" test ! -e "$path" -a ! -e "$path.part" -a ! -e "$path.lock"
+    done
+}
