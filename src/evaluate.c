@@ -15,7 +15,7 @@ int lm_predict(const float *scores)
 }
 
 /* e[15], a term (+0)(+0), makes the sum's sixteen. */
-static float sample_loss(const float *scores, int label)
+float lm_sample_loss(const float *scores, int label)
 {
     float e[LM_CLASSES + 1], p[LM_PARTIALS];
     for (int c = 0; c < LM_CLASSES; c++)
@@ -28,21 +28,32 @@ static float sample_loss(const float *scores, int label)
     return 0.5f * ((p[0] + p[1]) + (p[2] + p[3]));
 }
 
-struct lm_metrics lm_evaluate(const float *scores, const uint8_t *label, size_t n)
+void lm_tally_add(struct lm_tally *tally, const float *scores, const uint8_t *label, size_t n)
 {
-    struct lm_metrics m = {.n = n, .loss = NAN, .accuracy = NAN};
-    double sum = 0.0;
     for (size_t k = 0; k < n; k++) {
-        sum += sample_loss(scores + k * LM_CLASSES, label[k]);
-        m.hits += lm_predict(scores + k * LM_CLASSES) == label[k];
+        tally->loss += lm_sample_loss(scores + k * LM_CLASSES, label[k]);
+        tally->hits += lm_predict(scores + k * LM_CLASSES) == label[k];
     }
-    if (n > 0) {
-        m.loss = sum / (double)n;
-        m.accuracy = (double)m.hits / (double)n;
+    tally->n += n;
+}
+
+struct lm_metrics lm_tally_end(const struct lm_tally *tally)
+{
+    struct lm_metrics m = {.n = tally->n, .hits = tally->hits, .loss = NAN, .accuracy = NAN};
+    if (m.n > 0) {
+        m.loss = tally->loss / (double)m.n;
+        m.accuracy = (double)m.hits / (double)m.n;
         if (isnan(m.loss))
             m.loss = NAN; /* the same NaN on every machine */
     }
     return m;
+}
+
+struct lm_metrics lm_evaluate(const float *scores, const uint8_t *label, size_t n)
+{
+    struct lm_tally tally = {0};
+    lm_tally_add(&tally, scores, label, n);
+    return lm_tally_end(&tally);
 }
 
 void lm_confusion(const float *scores, const uint8_t *label, size_t n, uint8_t *predicted,

@@ -228,7 +228,8 @@ int lm_h5_get_array(const struct lm_h5_source *source, hid_t group, const char *
                     const uint64_t *dims, void *values, struct lm_error *err)
 {
     uint64_t wanted[LM_H5_MAX_RANK];
-    memcpy(wanted, dims, (size_t)rank * sizeof *dims);
+    for (int d = 0; d < rank; d++)
+        wanted[d] = dims[d];
     hid_t data_set;
     int status = lm_h5_open_array(source, group, name, kind, rank, wanted, &data_set, err);
     hid_t memory = lm_kind_is_text(kind) ? source->reference : lm_kind_in_memory(kind);

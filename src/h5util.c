@@ -157,7 +157,7 @@ int lm_h5_order_properties(hid_t property_class, hid_t *out, struct lm_error *er
     herr_t failed = *out < 0 ? -1 : H5Pset_attr_creation_order(*out, order);
     if (failed >= 0 && property_class != H5P_DATASET_CREATE)
         failed = H5Pset_link_creation_order(*out, order);
-    if (failed >= 0 && property_class != H5P_FILE_CREATE)
+    if (failed >= 0)
         failed = H5Pset_obj_track_times(*out, 0);
     if (failed >= 0)
         return LM_OK;

@@ -17,12 +17,14 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
                         "train a small sweep over the ranks, score the test samples, validate, write one HDF5 file "
                         "(the default)"},
     [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1,
-                          "score a data folder with stored weights, sharded over the ranks"},
+                          "score a data folder or a packed file with stored weights, sharded over the ranks"},
     [LM_COMMAND_VERIFY] =
         {"verify", "RESULTS.h5 [OTHER.h5]", 1, 2,
          "recompute a file's answers from its data, bit for bit; or compare the answers of two files"},
     [LM_COMMAND_EXPORT] = {"export", "RESULTS.h5", 1, 1, "a results file as CSV, JSON or the lab's text, on stdout"},
-    [LM_COMMAND_SYNTH] = {"synth", "DIR", 1, 1, "make a synthetic data set: drawn hands, seeded"},
+    [LM_COMMAND_SYNTH] = {"synth", "DIR|FILE", 1, 1,
+                          "make a synthetic data set: drawn hands, seeded; a folder of CSV files, or with --packed one "
+                          "file that infer streams"},
     [LM_COMMAND_INFO] = {"info", "", 0, 0, "what was built in, and the table rank -> host -> device"},
 };
 
@@ -57,6 +59,7 @@ TEXT_OPTION(device)
         return LM_OK;                                                                                                  \
     }
 FLAG_OPTION(force)
+FLAG_OPTION(no_labels)
 FLAG_OPTION(dry_run)
 FLAG_OPTION(quiet)
 FLAG_OPTION(verbose)
@@ -219,6 +222,47 @@ static int read_keep(const struct lm_option *o, const char *text, struct lm_opti
     return LM_OK;
 }
 
+static int read_packed(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    static const char *const word[] = {"u8", "f32"};
+    int k = one_of(o, text, word, 2, err);
+    if (k < 0)
+        return LM_BAD_INPUT;
+    options->packed = k == 0 ? LM_PACKING_U8 : LM_PACKING_F32;
+    return LM_OK;
+}
+
+static void write_packed(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    static const char *const word[] = {[LM_PACKING_NONE] = "no", [LM_PACKING_U8] = "u8", [LM_PACKING_F32] = "f32"};
+    (void)o;
+    snprintf(text, size, "%s", word[options->packed]);
+}
+
+static void write_no_labels(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    snprintf(text, size, "%d", options->no_labels);
+}
+
+static int read_validate_samples(const struct lm_option *o, const char *text, struct lm_options *options,
+                                 struct lm_error *err)
+{
+    options->validate_samples = UINT64_MAX;
+    if (strcmp(text, "all") == 0)
+        return LM_OK;
+    return read_whole_option(o, text, 0, UINT32_MAX, &options->validate_samples, err);
+}
+
+static void write_validate_samples(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    if (options->validate_samples == UINT64_MAX)
+        snprintf(text, size, "all");
+    else
+        snprintf(text, size, "%llu", (unsigned long long)options->validate_samples);
+}
+
 static void write_keep(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
 {
     (void)o;
@@ -240,8 +284,8 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 
 const struct lm_option lm_option_table[] = {
     {"data", 'd', "DIR", RUN | INFER | VERIFY | EXPORT, read_data, write_data, 0, NULL,
-     "folder with a CSV file a letter (default: $LIBRAS_DATA, else the built-in synthetic set; verify and export: what "
-     "the file names)"},
+     "folder with a CSV file a letter; infer and verify: or a packed file (default: $LIBRAS_DATA, else the built-in "
+     "synthetic set; verify and export: what the file names)"},
     {"out", 'o', "FILE", RUN | INFER, read_out, write_out, 0, NULL,
      "results file (default: results/libras_<Slurm job or UTC time>.h5)"},
     {"device", 0, "auto|cpu|cpu-ref|gpu", RUN | INFER, read_device, write_device, 0, "auto",
@@ -265,6 +309,14 @@ const struct lm_option lm_option_table[] = {
      "whose weights (default: the file's own choice, else the first that has weights)"},
     {"table", 0, "trials|loss|scores|confusion|validation|execution|ranks", EXPORT, read_table, NULL, 0, "trials",
      "which table, with --format csv"},
+    {"data", 'd', "DIR", SYNTH, read_data, write_data, 0, NULL,
+     "with --packed: pack the images of this folder, in its order, instead of drawing"},
+    {"packed", 0, "u8|f32", SYNTH, read_packed, write_packed, 0, NULL,
+     "write one packed file, FILE, with 8-bit or float32 pixels, letters taking turns: for millions of images"},
+    {"no-labels", 0, NULL, SYNTH, read_no_labels, write_no_labels, 0, NULL,
+     "with --packed: leave out which letter an image is"},
+    {"validate-samples", 0, "K|all", INFER, read_validate_samples, write_validate_samples, 0, "100000",
+     "of a packed file: samples, evenly spread, that the CPU reference scores again, to compare every bit"},
     {"samples", 'n', "N", SYNTH, read_samples, write_samples, 0, NULL,
      "images of each letter (default: as many as the real set has, 4410 in all)"},
     {"seed", 's', "N", SYNTH, read_synth_seed, write_synth_seed, 0, "1", "makes the images"},

@@ -21,8 +21,8 @@ typedef void (*lm_option_writer)(const struct lm_option *option, const struct lm
                                  size_t size);
 
 struct lm_option {
-    const char *name; /* without the dashes */
-    char letter;      /* short form, or 0 */
+    const char *name;     /* without the dashes */
+    char letter;          /* short form, or 0 */
     const char *argument; /* for the help; NULL: a flag */
     unsigned commands;    /* a bit a command that takes it */
     lm_option_reader read;

@@ -10,7 +10,7 @@
 #include "option_table.h"
 
 #define MOST_OPTIONS 32
-#define FIRST_VALUE 256 /* getopt's return value of option k of the command is FIRST_VALUE + its place in the table */
+#define FIRST_VALUE  256 /* getopt's return value of option k of the command is FIRST_VALUE + its place in the table */
 
 const char *lm_command_name(enum lm_command command)
 {
@@ -161,9 +161,21 @@ static int read_operands(int argc, char **argv, struct lm_options *options, stru
     return LM_OK;
 }
 
+static int check_synth(const struct lm_options *options, struct lm_error *err)
+{
+    if (options->packed == LM_PACKING_NONE && (options->data || options->no_labels))
+        return lm_fail(err, LM_BAD_INPUT, "--%s goes with --packed u8 or --packed f32",
+                       options->data ? "data" : "no-labels");
+    if (options->data && options->samples)
+        return lm_fail(err, LM_BAD_INPUT, "--samples is for drawn images; those of --data are as many as they are");
+    return LM_OK;
+}
+
 /* What no option can see alone. */
 static int check_together(struct lm_options *options, struct lm_error *err)
 {
+    if (options->command == LM_COMMAND_SYNTH)
+        return check_synth(options, err);
     if (options->command != LM_COMMAND_RUN)
         return LM_OK;
     if (lm_grid_size(&options->grid) > LM_MAX_TRIALS)

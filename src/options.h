@@ -20,6 +20,7 @@ enum lm_command {
 };
 
 enum lm_format { LM_FORMAT_TEXT, LM_FORMAT_JSON, LM_FORMAT_LAB, LM_FORMAT_CSV };
+enum lm_packing { LM_PACKING_NONE, LM_PACKING_U8, LM_PACKING_F32 }; /* the types are those of packed.h */
 enum lm_keep { LM_KEEP_ALL, LM_KEEP_NONE, LM_KEEP_TOP };
 
 #define LM_MAX_OPERANDS 2
@@ -33,7 +34,8 @@ struct lm_options {
     const char *operand[LM_MAX_OPERANDS]; /* RESULTS.h5, DIR, A.h5 B.h5; borrowed from argv */
     size_t operands;
 
-    const char *data; /* folder; NULL: $LIBRAS_DATA, else the synthetic set. Borrowed from argv, like all texts here */
+    const char *data; /* folder, or packed file; NULL: $LIBRAS_DATA, else the synthetic set. Borrowed from argv, like
+                         all texts here */
     const char *out;  /* file; NULL: the default name */
     const char *device;
     const char *table; /* export: which table */
@@ -46,8 +48,11 @@ struct lm_options {
     uint64_t validate_replicas;
     uint64_t samples; /* synth: of each letter; 0: the default counts */
     uint32_t synth_seed;
-    int64_t trial; /* infer, export: which trial's weights; -1: the first there is */
-    double timeout; /* seconds; 0: none */
+    enum lm_packing packed;    /* synth: one packed file instead of a folder */
+    int no_labels;             /* synth: a packed file without them */
+    uint64_t validate_samples; /* infer, of a packed file; UINT64_MAX: all */
+    int64_t trial;             /* infer, export: which trial's weights; -1: the first there is */
+    double timeout;            /* seconds; 0: none */
 
     int force, dry_run, quiet, verbose;
     enum lm_format format;
@@ -66,8 +71,8 @@ const char *lm_command_name(enum lm_command command);
  * memory. */
 char *lm_options_help(const struct lm_options *options);
 
-/* Every option that this command takes with the value in force, "name=value", one a line, in the table's order. Two runs
- * with the same echo were asked for the same thing. Owned by the caller; NULL: out of memory. */
+/* Every option that this command takes with the value in force, "name=value", one a line, in the table's order. Two
+ * runs with the same echo were asked for the same thing. Owned by the caller; NULL: out of memory. */
 char *lm_options_echo(const struct lm_options *options);
 
 #endif

@@ -90,6 +90,11 @@ int lm_results_check(struct lm_results *results, const struct lm_check *check, s
     return LM_OK;
 }
 
+struct lm_metrics lm_results_metrics(const struct lm_results *results)
+{
+    return results->streamed ? results->metrics : lm_evaluate(results->scores, results->expected, results->n_scores);
+}
+
 void lm_results_free(struct lm_results *results)
 {
     for (size_t i = 0; i < results->n_notes; i++) {

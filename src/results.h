@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "dataset.h"
+#include "evaluate.h"
 #include "normalise.h"
 #include "status.h"
 #include "trial.h"
@@ -96,6 +97,12 @@ struct lm_results {
     /* /inference: of the test samples under one trial's weights; n_scores is 0 if no trial has weights */
     int64_t inference_trial; /* -1: none */
     size_t n_scores;
+    /* 1: scored from a packed file, so many that they stream: scores, expected, predicted and sample_rank are NULL
+     * here, n_test is 0, and sample k of the scores is sample k of the data. Then metrics stands for them, where it is
+     * known. */
+    int streamed;
+    int unlabelled; /* 1: nobody knows the right letters: no expected, no confusion, metrics NaN. Streamed alone */
+    struct lm_metrics metrics;
     float *scores;                              /* owned, (n_scores, 15) */
     uint8_t *expected;                          /* owned, (n_scores) */
     uint8_t *predicted;                         /* owned, (n_scores) */
@@ -116,6 +123,8 @@ int lm_results_note(struct lm_results *results, const char *name, const char *va
 const char *lm_results_find_note(const struct lm_results *results, const char *name); /* NULL if not there */
 int lm_results_check(struct lm_results *results, const struct lm_check *check, struct lm_error *err);
 void lm_results_free(struct lm_results *results);
+/* Of all scored samples: computed from the scores, or what is known of them where they stream. */
+struct lm_metrics lm_results_metrics(const struct lm_results *results);
 
 /* ---- writing ---- */
 
@@ -137,6 +146,12 @@ int lm_results_add_kept(struct lm_results_writer *writer, struct lm_shape shape,
 int lm_results_put_weights(struct lm_results_writer *writer, size_t group, uint64_t row, uint64_t trial,
                            const float *parameters, struct lm_error *err);
 
+/* Scores that stream, n samples of them (results->streamed and n_scores say the same in the end). Declared once; then
+ * all samples in ascending order, in slabs: scores (n, 15), expected, predicted, sample_rank (n). expected is not
+ * looked at where they are unlabelled. */
+int lm_results_add_scores(struct lm_results_writer *writer, uint64_t n, int unlabelled, struct lm_error *err);
+int lm_results_put_scores(struct lm_results_writer *writer, uint64_t n, const float *scores, const uint8_t *expected,
+                          const uint8_t *predicted, const int32_t *sample_rank, struct lm_error *err);
 /* Writes all the rest, closes, and flushes to disk (fsync). The writer is gone afterwards, whatever is returned. */
 int lm_results_finish(struct lm_results_writer *writer, const struct lm_results *results, struct lm_error *err);
 /* Closes without completing. The file at path is no results file then; the caller removes it. */
@@ -157,6 +172,12 @@ int lm_results_get_loss(struct lm_results_reader *reader, uint64_t first, uint64
  * be NULL. */
 int lm_results_get_weights(struct lm_results_reader *reader, size_t group, uint64_t first, uint64_t n,
                            float *parameters, uint64_t *trial, struct lm_error *err);
+/* Samples first ... first + n - 1 of the scores of any file, streamed or not: scores (n, 15), expected, predicted,
+ * sample_rank (n), each of which may be NULL. expected is untouched where the file has none. */
+int lm_results_get_scores(struct lm_results_reader *reader, uint64_t first, uint64_t n, float *scores,
+                          uint8_t *expected, uint8_t *predicted, int32_t *sample_rank, struct lm_error *err);
+/* Fills results->metrics of a streamed file, by reading all of its scores once. */
+int lm_results_measure(struct lm_results_reader *reader, struct lm_results *results, struct lm_error *err);
 void lm_results_close(struct lm_results_reader *reader);
 
 #endif

@@ -140,6 +140,8 @@ static int put_inference(hid_t group, const struct lm_results *results, struct l
     int status = lm_h5_put_column(group, &lm_layout_inference_trial, results, 0, 1, err);
     if (n == 0 || status != LM_OK)
         return status;
+    if (results->streamed)
+        return results->unlabelled ? LM_OK : put_confusion(group, results, err);
     status = lm_h5_put_scale(group, "sample", "position among the scored samples", 0, n, err);
     if (status == LM_OK)
         status = lm_results_put_classes(group, "classes", "letter", err);
@@ -191,6 +193,8 @@ static int put_execution(hid_t group, const struct lm_results *results, struct l
     int status = lm_h5_put_scale(group, "trial", "number of the trial", 0, results->n_trials, err);
     if (status == LM_OK)
         status = put_table(group, &lm_layout_execution, results->execution, results->n_trials, err);
+    if (status == LM_OK && results->streamed)
+        return put_ranks(group, results, err);
     if (status == LM_OK)
         status = lm_h5_put_scale(group, "sample", "position among the scored samples", 0, n, err);
     if (status == LM_OK)
@@ -255,6 +259,8 @@ static int put_all(struct lm_results_writer *writer, const struct lm_results *re
         status = put_trials(writer->group[LM_GROUP_TRIALS], results, err);
     for (size_t i = 0; i < writer->n_kept && status == LM_OK; i++)
         status = complete_kept(&writer->kept[i], err);
+    if (status == LM_OK)
+        status = lm_results_end_scores(writer, results, err);
     if (status == LM_OK)
         status = put_inference(writer->group[LM_GROUP_INFERENCE], results, err);
     if (status == LM_OK)

@@ -277,6 +277,33 @@ static int load_scores(struct lm_results_reader *reader, hid_t group, struct lm_
     return status;
 }
 
+/* A file whose scores stream says so by having scores, and no list of the samples that they belong to. */
+static int load_streamed(struct lm_results_reader *reader, hid_t group, struct lm_results *out, struct lm_error *err)
+{
+    static const uint64_t square[2] = {LM_CLASSES, LM_CLASSES};
+    int status = lm_results_open_scores(reader, err);
+    if (status != LM_OK)
+        return status;
+    out->streamed = 1;
+    out->unlabelled = reader->scores.unlabelled;
+    out->n_scores = (size_t)reader->scores.n;
+    out->metrics = (struct lm_metrics){.n = out->n_scores, .loss = NAN, .accuracy = NAN};
+    if (out->unlabelled)
+        return LM_OK;
+    return lm_h5_get_array(&reader->source, group, "confusion", LM_KIND_U64, 2, square, out->confusion, err);
+}
+
+static int load_any_scores(struct lm_results_reader *reader, hid_t group, struct lm_results *out, struct lm_error *err)
+{
+    uint64_t n;
+    int status = get_length(&reader->source, group, "sample", &n, err);
+    if (status != LM_OK)
+        return status;
+    if (n > 0 && out->n_test == 0)
+        return load_streamed(reader, group, out, err);
+    return load_scores(reader, group, out, err);
+}
+
 static int load_inference(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err)
 {
     hid_t group;
@@ -291,7 +318,7 @@ static int load_inference(struct lm_results_reader *reader, struct lm_results *o
     if (there < 0)
         status = lm_h5_fail(err, LM_BAD_INPUT, group, "sample", "damaged");
     else if (there > 0)
-        status = load_scores(reader, group, out, err);
+        status = load_any_scores(reader, group, out, err);
     return lm_h5_close(group, status, err);
 }
 
@@ -347,7 +374,7 @@ static int load_execution(struct lm_results_reader *reader, struct lm_results *o
     int status = lm_h5_open_group(reader->source.file, "execution", &group, err);
     if (status == LM_OK)
         status = get_table(&reader->source, group, &lm_layout_execution, out->execution, out->n_trials, err);
-    if (status == LM_OK) {
+    if (status == LM_OK && !out->streamed) {
         out->sample_rank = zeros(n, sizeof *out->sample_rank);
         status = out->sample_rank ? lm_h5_get_column(&reader->source, group, &lm_layout_sample_rank, out->sample_rank,
                                                      sizeof *out->sample_rank, n, err)

@@ -196,6 +196,7 @@ void lm_results_close(struct lm_results_reader *reader)
     if (!reader)
         return;
     lm_h5_close(reader->loss, LM_FAILED, &ignored);
+    lm_results_close_stored_scores(reader);
     for (size_t g = 0; g < reader->n_groups; g++) {
         for (int p = 0; p < LM_PARTS; p++)
             lm_h5_close(reader->group[g].part[p], LM_FAILED, &ignored);

@@ -16,6 +16,15 @@ struct lm_stored_group {
     uint64_t *trial; /* owned, (rows), ascending, each below the number of trials */
 };
 
+/* The data sets of /inference and the samples of /execution, opened when the first of them is asked for. */
+enum { LM_STORED_SCORES, LM_STORED_EXPECTED, LM_STORED_PREDICTED, LM_STORED_RANK, LM_STORED_SETS };
+struct lm_stored_scores {
+    int opened;
+    uint64_t n; /* samples; 0: the file has no scores */
+    int unlabelled;
+    hid_t set[LM_STORED_SETS]; /* -1: not there */
+};
+
 struct lm_results_reader {
     struct lm_h5_source source;
     char *path; /* owned */
@@ -24,6 +33,11 @@ struct lm_results_reader {
     hid_t loss;
     size_t n_groups;
     struct lm_stored_group *group; /* owned */
+    struct lm_stored_scores scores;
 };
+
+/* Opens them, if they are not: shapes and types are then known to be right. */
+int lm_results_open_scores(struct lm_results_reader *reader, struct lm_error *err);
+void lm_results_close_stored_scores(struct lm_results_reader *reader);
 
 #endif

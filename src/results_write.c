@@ -219,6 +219,8 @@ int lm_results_create(const char *path, uint64_t n_trials, uint64_t max_epochs, 
     writer->file = -1;
     for (int i = 0; i < LM_GROUPS; i++)
         writer->group[i] = -1;
+    for (int i = 0; i < LM_SCORE_SETS; i++)
+        writer->scores.set[i] = -1;
     writer->n_trials = n_trials;
     writer->max_epochs = max_epochs;
     writer->path = strdup(path);
@@ -238,6 +240,7 @@ int lm_results_create(const char *path, uint64_t n_trials, uint64_t max_epochs, 
 int lm_results_close_writer(struct lm_results_writer *writer, int status, struct lm_error *err)
 {
     status = lm_rows_end(&writer->loss, status, err);
+    status = lm_results_close_scores(writer, status, err);
     for (size_t i = 0; i < writer->n_kept; i++) {
         struct lm_kept_group *kept = &writer->kept[i];
         status = lm_rows_end(&kept->rows, status, err);

@@ -25,6 +25,15 @@ struct lm_kept_group {
     struct lm_rows rows;
 };
 
+/* The data sets of a stream of scores, in this order: see results_scores.c. */
+enum lm_score_set { LM_SET_SCORES, LM_SET_EXPECTED, LM_SET_PREDICTED, LM_SET_RANK, LM_SCORE_SETS };
+
+struct lm_score_stream {
+    int declared, unlabelled;
+    uint64_t total, done;
+    hid_t set[LM_SCORE_SETS];
+};
+
 struct lm_results_writer {
     hid_t file;
     char *path; /* owned */
@@ -33,7 +42,13 @@ struct lm_results_writer {
     struct lm_rows loss;
     size_t n_kept;
     struct lm_kept_group *kept; /* owned */
+    struct lm_score_stream scores;
 };
+
+/* /inference but its trial and confusion, and the samples of /execution, are there, and whole. */
+int lm_results_end_scores(struct lm_results_writer *writer, const struct lm_results *results, struct lm_error *err);
+/* Closes its data sets; returns `status`, or LM_FAILED where that is LM_OK and a close fails. */
+int lm_results_close_scores(struct lm_results_writer *writer, int status, struct lm_error *err);
 
 /* A scale of the 15 letters. */
 int lm_results_put_classes(hid_t group, const char *name, const char *long_name, struct lm_error *err);

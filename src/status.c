@@ -5,20 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 /* A cut text ends in "...", and not within a character: the bytes of a UTF-8 character after its first are 10xxxxxx. */
 static void mark_cut(char *text, size_t size, int wanted)
 {
     if (wanted < 0 || (size_t)wanted < size)
         return;
     size_t end = size - 4;
-    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
+    for (int k = 0; k < 3 && ((unsigned char)text[end] & 0xC0) == 0x80; k++)
         end--;
     memcpy(text + end, "...", 4);
 }
 
-/* What the user gave (a path, a value) may hold line breaks; a message is one line. */
+/* What the user gave (a path, a value) may hold line breaks and bytes that are no UTF-8; a message is one line of it.
+ */
 static void keep_to_one_line(char *text)
 {
+    lm_utf8_mend(text);
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7F)
             *text = ' ';

@@ -170,7 +170,7 @@ static double level(double grey)
     return scaled < 0 ? 0 : scaled > 255 ? 255 : (double)(int)scaled;
 }
 
-static void draw_image(uint32_t seed, int letter, uint64_t k, double pixel[LM_PIXELS])
+void lm_synth_image(uint32_t seed, int letter, uint64_t k, double pixel[LM_PIXELS])
 {
     struct stream stream = stream_of(seed, (uint64_t)letter, k);
     struct lm_hand_variation variation = draw_variation(&stream);
@@ -202,7 +202,7 @@ int lm_synth(const uint64_t count[LM_CLASSES], uint32_t seed, struct lm_dataset 
     double *pixel = out->pixel;
     for (int c = 0; c < LM_CLASSES; c++)
         for (uint64_t k = 0; k < count[c]; k++, pixel += LM_PIXELS)
-            draw_image(seed, c, k, pixel);
+            lm_synth_image(seed, c, k, pixel);
     lm_dataset_digest(out);
     return LM_OK;
 }

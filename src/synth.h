@@ -17,4 +17,7 @@ extern const uint64_t lm_synth_default_count[LM_CLASSES];
  * optimisation level; image k of a letter does not depend on the counts. Fills out->digest and out->path. */
 int lm_synth(const uint64_t count[LM_CLASSES], uint32_t seed, struct lm_dataset *out, struct lm_error *err);
 
+/* Image k of one letter (its place in LM_LETTERS), the same as above: for those who do not want all at once. */
+void lm_synth_image(uint32_t seed, int letter, uint64_t k, double pixel[LM_PIXELS]);
+
 #endif

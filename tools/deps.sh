@@ -24,6 +24,9 @@ need() {
 have() { command -v "$1"; }
 compiles() { "$@" -x c -E - <<<'#include <stdio.h>'; }
 have_cmocka() { "${PKG_CONFIG:-pkg-config}" --exists cmocka; }
+have_comma_locale() { # one with a decimal comma, or what it is made from
+    [ -e /usr/share/i18n/locales/pt_BR ] || locale -a | grep -qi '^pt_BR\.utf'
+}
 have_python() { # one python3 with all that the tests import
     local candidate
     for candidate in ${PYTHON:+"$PYTHON"} /usr/bin/python3 python3; do
@@ -45,6 +48,7 @@ if [ "$what" = check ]; then
     need hdf5-tools h5dump have h5dump
     need "python3-numpy python3-h5py python3-xarray python3-netcdf4 python3-h5netcdf" \
         "a python3 with numpy, h5py, xarray, netCDF4 and h5netcdf" have_python
+    need locales "the locale pt_BR" have_comma_locale
     need shellcheck shellcheck have shellcheck
     need clang-format clang-format have clang-format
     if [ "$(id -u)" = 0 ]; then # the tests of the job scripts start a Slurm of their own, as root

@@ -13,12 +13,13 @@ if [ "$(id -u)" = 0 ]; then
 fi
 unset LIBRAS_DATA "${!SLURM_@}"
 
-program() { "$LIBRAS_PROGRAM" "$@"; }
+patience=60 # seconds: what takes longer hangs, and ends 124
+program() { timeout -k 5 "$patience" "$LIBRAS_PROGRAM" "$@"; }
 ranks() {
     local n=$1
     shift
     # shellcheck disable=SC2086 # MPIRUN holds options, too
-    $MPIRUN -np "$n" "$LIBRAS_PROGRAM" "$@"
+    timeout -k 5 "$patience" $MPIRUN -np "$n" "$LIBRAS_PROGRAM" "$@"
 }
 # own_lines: of the last command's stderr, without mpirun's.
 own_lines() { grep -E '^libras_mpi(\[[0-9]+@[^]]+\])?: ' "$scratch/stderr"; }

@@ -5,21 +5,41 @@
 program synth "$scratch/small" -n 20 >&2
 program synth "$scratch/tiny" -n 2 >&2 # 15 test samples
 
+# at_once FILE COMMAND...: in the background, since an MPI program mostly waits while it starts and ends. What it said is in
+# FILE.out and FILE.err, how it ended in FILE.code.
+at_once() {
+    local file=$1
+    shift
+    {
+        "$@" >"$file.out" 2>"$file.err" </dev/null
+        echo $? >"$file.code"
+    } &
+}
+# ended CODE FILE TEXT NAME: it ended with CODE and said TEXT.
+ended() {
+    [ "$(cat "$2.code")" = "$1" ] && grep -qE -e "$3" "$2.out"
+    report $? "$4"
+    [ "$(cat "$2.code")" = "$1" ] || sed 's/^/#   /' "$2.out" "$2.err"
+}
+
 # same_on NAME "RANKS..." OPTIONS...: runs on one rank and on each of the others; all files are valid and the same.
 same_on() {
-    local name=$1 counts=$2 n
+    local name=$1 counts=$2 file=$scratch/$1 n
     shift 2
-    about "$name"
-    expect_exit 0 ranks 1 -o "$scratch/$name.1.h5" -q "$@"
-    expect_exit 0 program verify "$scratch/$name.1.h5" --validate-replicas 3 -q
-    for n in $counts; do
+    for n in 1 $counts; do
+        at_once "$file.$n.run" ranks "$n" -o "$file.$n.h5" -q "$@"
+    done
+    wait
+    for n in 1 $counts; do
+        at_once "$file.$n.valid" program verify "$file.$n.h5" --validate-replicas 3 -q
+        at_once "$file.$n.same" program verify "$file.1.h5" "$file.$n.h5" -q
+    done
+    wait
+    for n in 1 $counts; do
         about "$name on $n ranks"
-        expect_exit 0 ranks "$n" -o "$scratch/$name.$n.h5" -q "$@"
-        expect_text stdout "^FOM .* ranks=$n .*status=VALID$"
-        expect_exit 0 program verify "$scratch/$name.1.h5" "$scratch/$name.$n.h5"
-        expect_text stdout '^verdict +SAME_BITS$'
-        expect_exit 0 program verify "$scratch/$name.$n.h5" -q
-        expect_text stdout '^verdict +VALID$'
+        ended 0 "$file.$n.run" "^FOM .* ranks=$n .*status=VALID$" "ends 0 and VALID"
+        ended 0 "$file.$n.valid" '^verdict +VALID$' "the file is VALID"
+        ended 0 "$file.$n.same" '^verdict +SAME_BITS$' "the file has the bits of one rank's"
     done
 }
 

@@ -34,7 +34,7 @@ done
 mapfile -t lines <"$scratch/report"
 check "has ${#expected[@]} lines" test ${#lines[@]} = ${#expected[@]}
 for k in "${!expected[@]}"; do
-    [[ "${lines[k]:-(none)}" =~ ^${expected[k]}$ ]]
+    [[ "${lines[k]-(none)}" =~ ^${expected[k]}$ ]]
     report $? "line $((k + 1)): ${expected[k]}"
 done
 

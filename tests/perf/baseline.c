@@ -54,16 +54,18 @@ static float step(struct baseline *net, float rate, const float *x, int label)
         delta3[i] = score[i] - (i == label ? 1.0f : 0.0f);
         loss += 0.5f * delta3[i] * delta3[i];
     }
-    for (int i = 0; i < BASELINE_Y; i++)
-        for (int j = 0; j < BASELINE_H2; j++)
-            delta2[j] += net->w3[i][j] * delta3[i];
-    for (int j = 0; j < BASELINE_H2; j++)
-        delta2[j] = a2[j] > 0.0f ? delta2[j] : 0.0f;
-    for (int i = 0; i < BASELINE_H2; i++)
-        for (int j = 0; j < BASELINE_H1; j++)
-            delta1[j] += net->w2[i][j] * delta2[i];
-    for (int j = 0; j < BASELINE_H1; j++)
-        delta1[j] = a1[j] > 0.0f ? delta1[j] : 0.0f;
+    for (int j = 0; j < BASELINE_H2; j++) {
+        float s = 0.0f;
+        for (int i = 0; i < BASELINE_Y; i++)
+            s += net->w3[i][j] * delta3[i];
+        delta2[j] = a2[j] > 0.0f ? s : 0.0f;
+    }
+    for (int j = 0; j < BASELINE_H1; j++) {
+        float s = 0.0f;
+        for (int i = 0; i < BASELINE_H2; i++)
+            s += net->w2[i][j] * delta2[i];
+        delta1[j] = a1[j] > 0.0f ? s : 0.0f;
+    }
     for (int i = 0; i < BASELINE_Y; i++) {
         for (int j = 0; j < BASELINE_H2; j++)
             net->w3[i][j] -= rate * delta3[i] * a2[j];

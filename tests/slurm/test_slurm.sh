@@ -12,6 +12,7 @@ if [ "${1:-}" != inside ]; then
             skip_all "no $command: apt-get install slurm-wlm munge iproute2 util-linux"
     done
     unshare --net --uts --mount --pid --fork --mount-proc true 2>/dev/null || skip_all "namespaces are not allowed here"
+    getent hosts "$(hostname)" >/dev/null || skip_all "this machine's host name is not in /etc/hosts"
     [ -x "$LIBRAS_PROGRAM" ] || skip_all "the program is not built"
     # Sockets of Slurm lie there, and their paths are short: not in TMPDIR.
     place=$(mktemp -d /tmp/libras-slurm.XXXXXX) || exit 1

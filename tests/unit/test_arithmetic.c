@@ -1,8 +1,8 @@
 /* test_arithmetic.c: the reference against the page that defines the arithmetic.
  *
  * What follows is written from arithmetic.h's text alone, in other words than reference.c's: padded copies, four
- * separate chains, a fused multiply-add made of exact double operations, parameters taken apart into matrices. Every bit
- * of the scores, the loss and the trained parameters must agree, in each build of the reference.
+ * separate chains, a fused multiply-add made of exact double operations, parameters taken apart into matrices. Every
+ * bit of the scores, the loss and the trained parameters must agree, in each build of the reference.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 
 /* ---- the page, slowly ---- */
 
-/* The exact a b + c, rounded once, without fmaf. a b is exact in double (24 + 24 bits). The sum with c is not: its error
- * is found (Knuth's two-sum) and put into the last bit ("rounding to odd"), so that the rounding to float sees on which
- * side of a tie the exact value lies. */
+/* The exact a b + c, rounded once, without fmaf. a b is exact in double (24 + 24 bits). The sum with c is not: its
+ * error is found (Knuth's two-sum) and put into the last bit ("rounding to odd"), so that the rounding to float sees on
+ * which side of a tie the exact value lies. */
 static float exact_fma(float a, float b, float c)
 {
     double product = (double)a * (double)b, sum = product + (double)c;
@@ -191,7 +191,8 @@ static void test_exact_fma(void **state)
         unfused += bits_of(product + v[2]) != bits_of(libc);
     }
     assert_true(unfused > 1000);
-    /* 1 + 2^-23 + 2^-24 - 2^-56: just below a tie, which rounding to double first would make a tie, and then the larger */
+    /* 1 + 2^-23 + 2^-24 - 2^-56: just below a tie, which rounding to double first would make a tie, and then the larger
+     */
     float a = 1.0f + 0x1p-16f, b = (1.0f - 0x1p-16f) * 0x1p-24f, c = 1.0f + 0x1p-23f;
     assert_int_equal(bits_of(exact_fma(a, b, c)), 0x3F800001);
     assert_int_equal(bits_of((float)((double)a * (double)b + (double)c)), 0x3F800002);

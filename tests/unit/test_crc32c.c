@@ -114,6 +114,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_known), cmocka_unit_test(test_lengths),
                                        cmocka_unit_test(test_pieces), cmocka_unit_test(test_flips)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,53 @@
+/* gpu.h: the GPU as the rest of the program sees it. Plain C; no CUDA header is needed to use it.
+ *
+ * The backends themselves are lm_gpu_backends (src/gpu_backends.h), tables like any other. What stands here is what a
+ * table of functions cannot say: which device this process uses, how it is called, and what a session asked of it.
+ * A build without CUDA has the same functions (none.c), and they say so.
+ */
+#ifndef LM_GPU_H
+#define LM_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu_backends.h"
+#include "status.h"
+
+struct lm_gpu_device {
+    int visible;        /* GPUs that this process can see */
+    int ordinal;        /* the one it uses, among those */
+    char name[96];      /* "NVIDIA H200" */
+    char uuid[48];      /* "GPU-8d5e...": the same whatever CUDA_VISIBLE_DEVICES says */
+    char pci[16];       /* "0000:06:00.0" */
+    int major, minor;   /* compute capability */
+    size_t memory;      /* bytes */
+    int multiprocessors;
+    int block_shared;   /* most bytes of shared memory that a block can opt into */
+};
+
+/* Takes device `node_rank modulo visible devices` for this process, tries it with a tiny kernel, and describes it in
+ * *out. Facts of this node alone decide. Nothing of CUDA but the driver's version and the count of devices is asked
+ * before the device is set, so that no other device gets a context. LM_UNAVAILABLE, each with its own text: no driver;
+ * a driver too old; no visible device; a device for which this build has no code; a device in exclusive mode that
+ * somebody else has. */
+int lm_gpu_select(int node_rank, struct lm_gpu_device *out, struct lm_error *err);
+
+/* The device in use; the first one if none was selected. Same failures. */
+int lm_gpu_current(struct lm_gpu_device *out, struct lm_error *err);
+
+/* "13.0, driver 13.0; code for sm_75 ..., PTX 120", or why there is none. Makes no context. */
+void lm_gpu_version(char *text, size_t size);
+
+/* What a session has asked of CUDA since it was opened. A wait is a synchronisation. */
+struct lm_gpu_counters {
+    uint64_t copies_in, copies_out, launches, allocations, frees, waits;
+    uint64_t bytes_in, bytes_out;
+    double copy_seconds, kernel_seconds; /* by events, while lm_gpu_time_calls is on */
+};
+/* session: of an open GPU backend. */
+struct lm_gpu_counters lm_gpu_counters(const void *session);
+/* On: each copy and each launch is timed by two events and waited for. So its own time is right and the time of the whole is
+ * not: measure that in a run of its own, with this off (the default). */
+void lm_gpu_time_calls(void *session, int on);
+
+#endif

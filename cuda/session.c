@@ -1,0 +1,182 @@
+/* session.c: see session.h. */
+#include "session.h"
+
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+/* A look outside costs little, but a message can wait for a millisecond. */
+#define SECONDS_A_TICK 1e-3
+/* While a launch runs: so long without a pause, since most end sooner, then pauses, since ranks may share a core. */
+#define SECONDS_AWAKE 200e-6
+#define PAUSE_NANOSECONDS 20000
+
+double lm_gpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int failed(cudaError_t result, const char *what, struct lm_error *err)
+{
+    return lm_fail(err, LM_FAILED, "GPU: %s: %s (%s)", what, cudaGetErrorString(result), cudaGetErrorName(result));
+}
+
+int lm_gpu_alive(void)
+{
+    cudaGetLastError();
+    return cudaDeviceSynchronize() == cudaSuccess && cudaGetLastError() == cudaSuccess;
+}
+
+/* ---- timing ---- */
+
+static void start_clock(struct lm_gpu_session *s)
+{
+    if (s->timed)
+        cudaEventRecord(s->begin, s->stream);
+}
+
+static void stop_clock(struct lm_gpu_session *s, double *seconds)
+{
+    float milliseconds = 0.0f;
+    if (s->timed && cudaEventRecord(s->end, s->stream) == cudaSuccess && cudaEventSynchronize(s->end) == cudaSuccess &&
+        cudaEventElapsedTime(&milliseconds, s->begin, s->end) == cudaSuccess)
+        *seconds += 1e-3 * (double)milliseconds;
+}
+
+struct lm_gpu_counters lm_gpu_counters(const void *session)
+{
+    return ((const struct lm_gpu_session *)session)->counters;
+}
+
+void lm_gpu_time_calls(void *session, int on)
+{
+    ((struct lm_gpu_session *)session)->timed = on;
+}
+
+/* ---- memory ---- */
+
+int lm_gpu_allocate(struct lm_gpu_session *s, size_t bytes, void **memory, struct lm_error *err)
+{
+    cudaError_t result = cudaMalloc(memory, bytes);
+    s->counters.allocations++;
+    if (result == cudaSuccess)
+        return LM_OK;
+    *memory = NULL;
+    if (result != cudaErrorMemoryAllocation)
+        return failed(result, "cudaMalloc", err);
+    cudaGetLastError();
+    return lm_fail(err, LM_FAILED, "GPU: out of memory: %zu bytes (other processes on the same GPU may have it)", bytes);
+}
+
+int lm_gpu_free(struct lm_gpu_session *s, void *memory, struct lm_error *err)
+{
+    if (!memory)
+        return LM_OK;
+    cudaError_t result = cudaFree(memory);
+    s->counters.frees++;
+    return result == cudaSuccess ? LM_OK : failed(result, "cudaFree", err);
+}
+
+int lm_gpu_reserve(struct lm_gpu_session *s, enum lm_gpu_buffer_name name, size_t bytes, void **memory,
+                   struct lm_error *err)
+{
+    struct lm_gpu_buffer *buffer = &s->buffer[name];
+    int code = LM_OK;
+    if (buffer->bytes < bytes) {
+        code = lm_gpu_free(s, buffer->memory, err);
+        *buffer = (struct lm_gpu_buffer){NULL, 0};
+        if (code == LM_OK)
+            code = lm_gpu_allocate(s, bytes, &buffer->memory, err);
+        if (code == LM_OK)
+            buffer->bytes = bytes;
+    }
+    *memory = buffer->memory;
+    return code;
+}
+
+void lm_gpu_release_all(struct lm_gpu_session *s)
+{
+    struct lm_error nobody;
+    for (int k = 0; k < LM_GPU_BUFFERS; k++) {
+        lm_gpu_free(s, s->buffer[k].memory, &nobody);
+        s->buffer[k] = (struct lm_gpu_buffer){NULL, 0};
+    }
+}
+
+/* ---- copies ---- */
+
+int lm_gpu_copy_in(struct lm_gpu_session *s, void *to, const void *from, size_t bytes, struct lm_error *err)
+{
+    start_clock(s);
+    cudaError_t result = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s->stream);
+    stop_clock(s, &s->counters.copy_seconds);
+    s->counters.copies_in++;
+    s->counters.bytes_in += bytes;
+    return result == cudaSuccess ? LM_OK : failed(result, "a copy to the device", err);
+}
+
+int lm_gpu_copy_out(struct lm_gpu_session *s, void *to, const void *from, size_t bytes, struct lm_error *err)
+{
+    start_clock(s);
+    cudaError_t result = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s->stream);
+    stop_clock(s, &s->counters.copy_seconds);
+    if (result == cudaSuccess)
+        result = cudaStreamSynchronize(s->stream);
+    s->counters.copies_out++;
+    s->counters.waits++;
+    s->counters.bytes_out += bytes;
+    return result == cudaSuccess ? LM_OK : failed(result, "a copy from the device", err);
+}
+
+int lm_gpu_clear(struct lm_gpu_session *s, void *memory, size_t bytes, struct lm_error *err)
+{
+    cudaError_t result = cudaMemsetAsync(memory, 0, bytes, s->stream);
+    return result == cudaSuccess ? LM_OK : failed(result, "cudaMemset", err);
+}
+
+/* ---- launches ---- */
+
+void lm_gpu_before_launch(struct lm_gpu_session *s)
+{
+    start_clock(s);
+}
+
+int lm_gpu_after_launch(struct lm_gpu_session *s, cudaError_t result, const char *kernel, struct lm_error *err)
+{
+    if (result != cudaSuccess)
+        return lm_fail(err, LM_FAILED, "GPU: launch of kernel %s: %s (%s)", kernel, cudaGetErrorString(result),
+                       cudaGetErrorName(result));
+    stop_clock(s, &s->counters.kernel_seconds);
+    s->counters.launches++;
+    return LM_OK;
+}
+
+void lm_gpu_tick(struct lm_gpu_ticker *ticker)
+{
+    double now = lm_gpu_now();
+    if (!ticker->tick.call || now - ticker->last < SECONDS_A_TICK)
+        return;
+    ticker->last = now;
+    if (ticker->tick.call(ticker->tick.context))
+        ticker->stop = 1;
+}
+
+int lm_gpu_wait(struct lm_gpu_session *s, struct lm_gpu_ticker *ticker, const char *what, struct lm_error *err)
+{
+    const struct timespec pause = {0, PAUSE_NANOSECONDS};
+    double start = lm_gpu_now();
+    cudaError_t result = cudaEventRecord(s->done, s->stream);
+    s->counters.waits++;
+    while (result == cudaSuccess && (result = cudaEventQuery(s->done)) == cudaErrorNotReady) {
+        cudaGetLastError(); /* "not ready" is no error, but stays as the last one: the next launch would find it */
+        result = cudaSuccess;
+        lm_gpu_tick(ticker);
+        if (lm_gpu_now() - start < SECONDS_AWAKE)
+            sched_yield();
+        else
+            nanosleep(&pause, NULL);
+    }
+    return result == cudaSuccess ? LM_OK : failed(result, what, err);
+}

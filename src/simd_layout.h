@@ -1,0 +1,87 @@
+/* simd_layout.h: how a network lies in memory for simd_train.h, at `rows` lanes of four floats a vector.
+ *
+ * A tile is one vector: lane l holds four neighbouring weights of one output. Four tiles, q = 0 ... 3, make a block of
+ * 4 rows outputs. A layer is [block][chunk of four inputs][q][vector], its biases [block][vector]. Everything is one
+ * array of floats, and the layout is offsets into it.
+ *
+ * Where is output i? With chains = 4 / rows:
+ *   layer 1        block i / (4 rows), lane i % (4 rows) / 4, q = i % 4: sums come out in their own order
+ *   layers 2, 3    with group g = i / 4 and residue i % 4: block g / rows, lane residue / chains,
+ *                  q = chains (g % rows) + residue % chains. So lane and q % chains fix the residue, and a backward sum
+ *                  keeps each of rule 1's four partial sums in one lane of one accumulator. "Dealt" order.
+ * A vector with one element an output (biases, sums, deltas) has it in element 4 lane + q.
+ */
+#ifndef LM_SIMD_LAYOUT_H
+#define LM_SIMD_LAYOUT_H
+
+#include "network.h"
+
+struct lm_simd_layer {
+    size_t outputs, blocks; /* real outputs; blocks they fill */
+    size_t inputs, chunks;  /* real inputs; chunks of four that they fill */
+    size_t stride;          /* floats from block to block: a few zero chunks may lie between */
+    size_t w, b;            /* offsets */
+};
+
+struct lm_simd_layout {
+    size_t rows;
+    struct lm_simd_layer layer[LM_LAYERS];
+    size_t onehot;      /* (15, 16), each row in dealt order */
+    size_t a[2];        /* activations of layers 1 and 2 in their own order, whole blocks */
+    size_t keep[2];     /* masks (all bits or none) of the same size: which of them are no padding */
+    size_t tail[2];     /* a vector each: which inputs of layer 2's and 3's last chunk are no padding */
+    size_t last[2];     /* chains vectors each: which outputs of layer 2's and 3's last group are no padding */
+    size_t e;           /* (16): the last layer's delta in its own order */
+    size_t floats;      /* in all */
+};
+
+static inline size_t lm_simd_divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* A function of constants is a constant: inlined where the shape is known. */
+static inline __attribute__((always_inline)) struct lm_simd_layout lm_simd_layout_of(struct lm_shape shape, size_t rows)
+{
+    const size_t width[LM_LAYERS + 1] = {LM_PIXELS, shape.hidden1, shape.hidden2, LM_CLASSES};
+    const size_t block = 4 * rows;
+    struct lm_simd_layout at = {.rows = rows};
+    size_t end = 0;
+#pragma GCC unroll 3
+    for (int l = 0; l < LM_LAYERS; l++) {
+        struct lm_simd_layer *layer = &at.layer[l];
+        layer->inputs = width[l];
+        layer->outputs = width[l + 1];
+        layer->blocks = lm_simd_divide_up(width[l + 1], block);
+        layer->chunks = lm_simd_divide_up(width[l], 4);
+        /* A backward pass takes `rows` chunks at a time. */
+        layer->stride = lm_simd_divide_up(layer->chunks, rows) * rows * 4 * block;
+        layer->w = end;
+        end += layer->blocks * layer->stride;
+        layer->b = end;
+        end += layer->blocks * block;
+    }
+    at.onehot = end;
+    end += LM_CLASSES * 16;
+    at.e = end;
+    end += 16;
+#pragma GCC unroll 2
+    for (int l = 0; l < 2; l++) {
+        size_t padded = at.layer[l].blocks * block;
+        at.a[l] = end;
+        at.keep[l] = end + padded;
+        at.tail[l] = end + 2 * padded;
+        at.last[l] = at.tail[l] + block;
+        end = at.last[l] + 16;
+    }
+    at.floats = end;
+    return at;
+}
+
+/* Zeroes the memory (at.floats floats) and fills in masks and one-hot rows. */
+void lm_simd_prepare(const struct lm_simd_layout *at, float *memory);
+/* Parameters as network.h lays them out, in and out. */
+void lm_simd_put(const struct lm_simd_layout *at, float *memory, const float *parameters);
+void lm_simd_get(const struct lm_simd_layout *at, const float *memory, float *parameters);
+
+#endif

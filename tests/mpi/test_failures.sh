@@ -1,0 +1,277 @@
+#!/usr/bin/env bash
+# Whatever goes wrong: the right exit code, the program's own reason, no file under the final name, and no hang.
+# shellcheck disable=SC2016 # what wrapped and expect_room pass on is for another shell
+. "$(dirname "$0")/common.sh"
+
+data=$scratch/data
+program synth "$data" -n 20 >&2
+quick=(--data "$data" --epochs 2 --block 32)
+endless=(--data "$data" --epochs 100000 --seed 1:40 --block 32) # minutes
+out=$scratch/out.h5
+program "${quick[@]}" -o "$scratch/old.h5" -q >&2
+
+# wrapped N COMMANDS ARGUMENTS...: the program on N ranks, each started by a shell that first does COMMANDS; $rank is its
+# rank, and "$@" its arguments.
+wrapped() {
+    local n=$1 commands=$2
+    shift 2
+    # shellcheck disable=SC2086 # MPIRUN holds options, too
+    timeout -k 5 "$patience" $MPIRUN -np "$n" \
+        sh -c "rank=\$OMPI_COMM_WORLD_RANK; $commands; exec \"$LIBRAS_PROGRAM\" \"\$@\"" sh "$@"
+}
+# limited OPTION VALUE COMMAND...: with a limit of the shell's ulimit.
+limited() { (ulimit "$1" "$2" && shift 2 && "$@"); }
+soon() { # until COMMAND succeeds, at most 20 s
+    local k
+    for ((k = 0; k < 200; k++)); do
+        "$@" 2>/dev/null && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# ---- the data
+for how in program "ranks 3"; do
+    about "data, $how"
+    # shellcheck disable=SC2086 # a command and its first argument
+    {
+        expect_exit 2 $how --data "$scratch/no such folder" -o "$out"
+        says_once 'no such folder'
+        cp -r "$data" "$scratch/bad"
+        sed -i '7s/,/;/' "$scratch/bad/C.csv"
+        expect_exit 2 $how --data "$scratch/bad" -o "$out"
+        says_once 'C\.csv:7:'
+        rm -r "$scratch/bad"
+        expect_exit 2 $how --data "$data/A.csv" -o "$out"
+        says_once 'A\.csv'
+    }
+    no_files "$out"
+done
+
+# ---- where the file goes
+about "out"
+expect_exit 2 ranks 2 "${quick[@]}" -o "$data/A.csv/x.h5"
+says_once 'A\.csv. is no folder'
+expect_exit 2 ranks 2 "${quick[@]}" -o "$data"
+says_once 'data. is a folder'
+expect_exit 2 ranks 2 "${quick[@]}" -o "$scratch/"
+says_once 'names a folder'
+cp "$scratch/old.h5" "$out"
+expect_exit 2 program "${endless[@]}" -o "$out"
+says_once "out\.h5' exists; .*--force"
+check "the old file is untouched" cmp "$scratch/old.h5" "$out"
+expect_exit 0 ranks 2 "${quick[@]}" --seed 5 -o "$out" --force
+expect_exit 3 program verify "$scratch/old.h5" "$out"
+rm "$out"
+place="$scratch/saída/São João"
+expect_exit 0 ranks 2 "${quick[@]}" -o "$place/r 1.h5"
+expect_text stdout "^file +$place/r 1\.h5$"
+expect_exit 0 program verify "$place/r 1.h5"
+in_place() { cd "$place" && "$@"; }
+expect_exit 0 in_place ranks 2 "${quick[@]}" -o "../r 2.h5"
+check "a relative path is from where one is" test -s "$scratch/saída/r 2.h5"
+if [ "$(id -u)" = 0 ]; then
+    skip "a folder without permission" "root may write everywhere"
+else
+    mkdir "$scratch/locked" && chmod 555 "$scratch/locked"
+    expect_exit 2 ranks 2 "${quick[@]}" -o "$scratch/locked/x.h5"
+    says_once 'cannot write in folder'
+fi
+
+# ---- ranks that were started differently
+about "one rank"
+for other in '--epochs 3' '--epochs=4 --seed 9' '--dry-run' '--hidden 8x8'; do
+    expect_exit 2 wrapped 4 '[ $rank != 2 ] || set -- "$@" '"$other" "${quick[@]}" -o "$out"
+    name=${other#--} name=${name%%[ =]*}
+    says_once "^libras_mpi\[2@[^]]+\]: .*other options than rank 0: $name="
+done
+expect_exit 2 wrapped 4 '[ $rank != 2 ] || set -- "$@" --blok 32' "${quick[@]}" -o "$out"
+says_once '^libras_mpi\[2@[^]]+\]: --blok is no option'
+expect_exit 2 wrapped 4 '[ $rank != 2 ] || set -- info' "${quick[@]}" -o "$out"
+says_once '^libras_mpi\[2@[^]]+\]: .*command=info'
+expect_exit 2 wrapped 4 '[ $rank != 2 ] || export LIBRAS_DATA=/x' "${quick[@]}" -o "$out"
+says_once '^libras_mpi\[2@[^]]+\]: .*LIBRAS_DATA=/x'
+expect_exit 2 ranks 8 --blok 32
+says_once '^libras_mpi: --blok is no option of .run.; did you mean --block\?'
+no_files "$out"
+
+about "eight ranks that fail at once"
+expect_exit 2 wrapped 9 '[ $rank = 0 ] || set -- "$@" --seed 4$rank' "${quick[@]}" -o "$out"
+check "eight whole lines" test \
+    "$(grep -cE '^libras_mpi\[[1-8]@[^]]+\]: this rank was started with other options than rank 0: seed=4[1-8]$' "$scratch/stderr")" = 8
+check "and no other ones" test "$(grep -c 'other options' "$scratch/stderr")" = 8
+
+# ---- killed
+# start_endless N OPTIONS...: in the background; job is the launcher, $scratch/pid.R rank R. Returns when it trains.
+start_endless() {
+    local n=$1
+    shift
+    rm -f "$scratch"/pid.*
+    patience=300 wrapped "$n" "echo \$\$ >'$scratch'/pid.\$rank" "${endless[@]}" "$@" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null &
+    job=$!
+    soon test -s "$out.part" || return
+    sleep 0.7
+}
+# ends SECONDS: the job ends within them; $got is how.
+ends() {
+    local begin=$SECONDS
+    timeout "$1" tail --pid="$job" -f /dev/null || kill -KILL "$job"
+    wait "$job"
+    got=$?
+    check "ends within $1 s" test $((SECONDS - begin)) -le "$1"
+    check "does not end 0 ($got)" test "$got" != 0
+}
+for rank in 1 0; do
+    about "rank $rank killed"
+    cp "$scratch/old.h5" "$out"
+    check "it trains" start_endless 4 -o "$out" --force
+    [ $rank = 0 ] || peak=$(awk '/VmPeak/ { print $2 }' "/proc/$(cat "$scratch/pid.3")/status")
+    kill -KILL "$(cat "$scratch/pid.$rank")"
+    ends 10
+    check "the old file is untouched" cmp "$scratch/old.h5" "$out"
+    rm "$out"
+    check "its part is left" test -e "$out.part"
+    expect_exit 0 ranks 2 "${quick[@]}" -o "$out"
+    says_once 'out\.h5\.part: a run that was killed had left it'
+    check "and gone afterwards" test ! -e "$out.part" -a ! -e "$out.lock"
+    rm "$out"
+done
+about "TERM to mpirun"
+check "it trains" start_endless 3 -o "$out"
+kill -TERM "$job"
+ends 10
+check "no file" test ! -e "$out"
+rm -f "$out".*
+
+# ---- two runs of one file
+about "two runs of one file"
+check "the first trains" start_endless 2 -o "$out"
+expect_exit 1 ranks 2 "${quick[@]}" -o "$out" --force
+says_once "another run \(host [^,]+, pid $(cat "$scratch/pid.0")\) is writing"
+check "the first goes on" test -e "$out.part" -a -e "$out.lock"
+kill -TERM "$job"
+wait "$job"
+rm -f "$out".*
+for k in 1 2 3; do
+    ranks 2 "${quick[@]}" --seed "$k" -o "$out" >"$scratch/said.$k" 2>&1 &
+    jobs[k]=$!
+done
+wins=0 reasons=0
+for k in 1 2 3; do
+    wait "${jobs[k]}"
+    case $? in
+    0) wins=$((wins + 1)) winner=$k ;;
+    1) grep -q '^libras_mpi: another run .* is writing' "$scratch/said.$k" && reasons=$((reasons + 1)) ;;
+    2) grep -q '^libras_mpi: .* exists' "$scratch/said.$k" && reasons=$((reasons + 1)) ;;
+    esac
+done
+check "of three at once exactly one wins" test "$wins" = 1
+check "the others say why" test "$reasons" = 2
+expect_exit 0 program export "$out" --table trials
+check "the file is the winner's" test "$(awk -F, 'NR == 2 { print $6 }' "$scratch/stdout")" = "${winner:-none}"
+expect_exit 0 program verify "$out" -q
+rm "$out"
+
+# ---- no room
+for blocks in 0 8 40; do
+    about "files of at most $blocks KiB"
+    cp "$scratch/old.h5" "$out"
+    expect_exit 1 limited -f $blocks program "${quick[@]}" -o "$out" --force
+    says_once 'File too large'
+    check "the old file is untouched" cmp "$scratch/old.h5" "$out"
+    rm "$out"
+    no_files "$out"
+done
+about "weights that do not fit"
+expect_exit 1 limited -f 1500 ranks 3 --data "$data" --epochs 1 --hidden 128x128 --seed 1:60 --block 32 -o "$out"
+says_once 'File too large'
+check "no file" test ! -e "$out"
+rm -f "$out".*
+about "a full disk"
+if [ "$(id -u)" = 0 ] && unshare --mount mount -t tmpfs tmpfs "$scratch/saída" 2>/dev/null; then
+    full='mount -t tmpfs -o size="$1" tmpfs "$2" && cp "$3" "$2/out.h5" && shift 3 || exit 99; "$@"; code=$?
+        [ "$(ls "${out%/*}")" = out.h5 ] && cmp "$old" "$out" || exit 98; exit $code'
+    for size in 80k 120k 160k; do
+        expect_exit 1 env out="$scratch/saída/out.h5" old="$scratch/old.h5" unshare --mount bash -c "$full" bash $size \
+            "$scratch/saída" "$scratch/old.h5" "$LIBRAS_PROGRAM" "${quick[@]}" -o "$scratch/saída/out.h5" --force
+        says_once 'No space left on device'
+    done
+else
+    skip "a small tmpfs" "it cannot be mounted here"
+fi
+
+about "one rank without memory"
+expect_exit 1 wrapped 4 "[ \$rank != 3 ] || ulimit -v $((${peak:-0} + 50000))" --data "$data" --epochs 20000000 -o "$out"
+says_once '^libras_mpi\[3@[^]]+\]: out of memory: 160000000 bytes'
+check "no file" test ! -e "$out"
+rm -f "$out".*
+
+# ---- time, devices, learning
+about "--timeout"
+for how in program "ranks 3"; do
+    begin=${EPOCHREALTIME/[.,]/}
+    # shellcheck disable=SC2086
+    expect_exit 1 $how "${endless[@]}" --timeout 1 -o "$out"
+    took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+    says_once 'the time given by --timeout is over'
+    check "within 4 s ($took ms)" test $took -le 4000
+    check "no file" test ! -e "$out"
+done
+rm -f "$out".*
+
+about "learning"
+expect_exit 1 ranks 3 "${quick[@]}" --learning-rate 1e30 --seed 1:3 -o "$out"
+says_once 'no trial has weights: all 3 diverged or failed'
+expect_text stdout '^verdict +FAILED$'
+expect_text stdout '^FOM .*=n/a .*status=FAILED$'
+expect_text stdout '^trials +3 trained: 0 ok, 3 diverged, 0 failed$'
+expect_exit 0 program verify "$out"
+expect_exit 2 program infer "$out" --data "$data" -o "$scratch/inferred.h5"
+says_once 'keeps no weights|has no weights'
+rm "$out"
+expect_exit 0 ranks 3 "${quick[@]}" --learning-rate 0.02,1e30,0.03 -o "$out" --validate-replicas 3
+expect_text stdout '^trials +3 trained: 2 ok, 1 diverged, 0 failed$'
+expect_text stdout '^ +1 +1e\+30 .* diverged .* the loss of epoch 1 is not finite$'
+expect_exit 0 program verify "$out" --validate-replicas 3
+rm "$out"
+
+# ---- nobody listens
+about "stdout"
+closed() { "$@" >&-; }
+full() { "$@" >/dev/full; }
+for how in closed full; do
+    for command in "run ${quick[*]} -o $out --force" info "verify $scratch/old.h5" "export $scratch/old.h5" \
+        "verify $scratch/old.h5 $scratch/old.h5" "synth $scratch/new -n 2 --force" "run ${quick[*]} --dry-run"; do
+        # shellcheck disable=SC2086
+        expect_exit 1 $how program $command
+        says_once '^libras_mpi: stdout: '
+    done
+    expect_exit 1 $how program --help
+    expect_exit 1 $how program --version
+done
+expect_exit 0 program verify "$out" -q
+rm "$out"
+
+# ---- with and without mpirun
+about "the same code"
+same_code() { # CODE ERE ARGUMENTS...
+    local code=$1 text=$2
+    shift 2
+    expect_exit "$code" program "$@"
+    says_once "$text"
+    expect_exit "$code" ranks 3 "$@"
+    says_once "$text"
+}
+CUDA_VISIBLE_DEVICES='' same_code 4 '--device gpu' "${quick[@]}" --device gpu -o "$out"
+CUDA_VISIBLE_DEVICES='' same_code 4 '--device gpu:batch' infer "$scratch/old.h5" --device gpu:batch -o "$out"
+same_code 2 "--device: 'gpuu' is no device; did you mean 'gpu'" "${quick[@]}" --device gpuu -o "$out"
+same_code 2 "'verfy' is no command; did you mean 'verify'" verfy
+same_code 2 'nowhere\.h5' verify "$scratch/nowhere.h5"
+same_code 2 'nowhere\.h5' infer "$scratch/nowhere.h5" -o "$out"
+same_code 2 'nowhere\.h5' export "$scratch/nowhere.h5"
+same_code 2 'A\.csv' synth "$data" -n 20
+same_code 1 'no trial has weights' "${quick[@]}" --learning-rate 1e30 -o "$out" --force
+expect_exit 3 program verify "$scratch/old.h5" "$out"
+expect_exit 3 ranks 3 verify "$scratch/old.h5" "$out"
+
+finish
