@@ -55,7 +55,7 @@ comma := ,
 ifeq ($(SANITIZE),1)
 sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) -Isrc -I$(BUILD) $(HDF5_CFLAGS) $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) $(cuda_define) -Isrc -I$(BUILD) $(HDF5_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=c11 -O2 -g -Wall -Wextra $(WERROR) $(sanitizers) $(CFLAGS) $(ARITHMETIC)
 CXXFLAGS_ALL = -std=c++17 -O2 -g -Wall -Wextra $(WERROR) $(CXXFLAGS) $(ARITHMETIC)
 LDFLAGS_ALL = $(sanitizers) $(LDFLAGS)
@@ -72,7 +72,7 @@ perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%,$(wildcard tests/perf/*.
 library := $(BUILD)/liblibras.a
 program := $(BUILD)/libras_mpi
 
-c_files := $(wildcard $(foreach d,src mpi cuda tests/unit tests/perf,$(addprefix $(d)/*.,c h cpp cu cuh)))
+c_files := $(wildcard $(foreach d,src mpi cuda tests/unit tests/perf tests/cuda tests/gpu,$(addprefix $(d)/*.,c h cpp cu cuh)))
 shell_files := $(wildcard .ci/run tools/*.sh tests/*.sh tests/*/*.sh tests/slurm/slurm-sandbox jobs/*.sh jobs/*.slurm)
 
 # ---- Output: one short line a step, in colour on a terminal; V=1: the commands themselves ---------------------------
@@ -91,8 +91,11 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all lib tests run check sanitize perf format lint lint-c lint-shell help info install uninstall clean deps
+.PHONY: all lib tests run check sanitize check-gpu perf format lint lint-c lint-shell help info install uninstall clean deps
 .PHONY: libras_mpi need-mpi need-hdf5 FORCE
+
+# ---- The GPU backend ------------------------------------------------------------------------------------------------
+-include cuda/cuda.mk
 
 # ---- Building -------------------------------------------------------------------------------------------------------
 ## all: the program, ./libras_mpi (the default)
@@ -105,9 +108,9 @@ libras_mpi: $(program)
 ## lib: the library, $(BUILD)/liblibras.a (needs no MPI)
 lib: $(library)
 
-$(program): $(mpi_objects) $(library) | need-mpi
+$(program): $(mpi_objects) $(library) $(cuda_library) | need-mpi
 	$(call say,MPILD,$@)
-	$(Q)$(MPICC) $(LDFLAGS_ALL) $(mpi_objects) $(library) $(LIBS_ALL) -o $@
+	$(Q)$(MPICC) $(LDFLAGS_ALL) $(mpi_objects) $(library) $(cuda_link) $(LIBS_ALL) -o $@
 
 $(library): $(lib_objects)
 	$(call say,AR,$@)
@@ -126,7 +129,7 @@ $(BUILD)/src/reference_%.o: src/reference.c $(BUILD)/flags | $(BUILD)/version.h 
 $(BUILD)/mpi/%.o: mpi/%.c $(BUILD)/flags | $(BUILD)/version.h need-mpi need-hdf5
 	$(call say,MPICC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -c $< -o $@
+	$(Q)$(MPICC) $(CPPFLAGS_ALL) -Icuda $(CFLAGS_ALL) $(DEPS) -c $< -o $@
 
 no_mpi = $(MPICC) is missing: apt-get install libopenmpi-dev openmpi-bin, or load your cluster'\''s MPI module, \
     or say MPICC=/path/to/mpicc
@@ -137,7 +140,8 @@ need-hdf5:
 	@$(if $(HDF5_LIBS),:,echo >&2 '$(no_hdf5)'; exit 1)
 
 # Both are rewritten only when they change: then everything, or what includes version.h, is built again.
-$(BUILD)/flags: export text = $(CC) $(LIBCC) $(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LIBS_ALL)
+$(BUILD)/flags: export text = $(CC) $(LIBCC) $(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LIBS_ALL) \
+    $(nvcc_flags)
 $(BUILD)/version.h: export text = $(version_h)
 $(BUILD)/flags $(BUILD)/version.h: FORCE
 	@mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" >$@
@@ -153,17 +157,17 @@ endef
 # ---- Tests ----------------------------------------------------------------------------------------------------------
 ## tests: builds the unit tests
 ifneq ($(CMOCKA),)
-tests: $(unit_tests) $(if $(HAVE_CXX),$(unit_helpers))
+tests: $(unit_tests) $(if $(HAVE_CXX),$(unit_helpers) $(host_tests))
 	@rm -f $(BUILD)/tests/not-built
 else
-tests: lib
+tests: lib $(if $(HAVE_CXX),$(host_tests))
 	@mkdir -p $(BUILD)/tests && echo 'cmocka is missing: apt-get install libcmocka-dev' | tee $(BUILD)/tests/not-built
 endif
 
-$(BUILD)/tests/%: tests/unit/%.c $(library) $(BUILD)/flags
+$(BUILD)/tests/%: tests/unit/%.c $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CMOCKA_CFLAGS) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) \
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CMOCKA_CFLAGS) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(cuda_link) \
 	    $(LDFLAGS_ALL) $(CMOCKA_LIBS) $(LIBS_ALL) -o $@
 
 # C++ beside the unit tests: what the real libstdc++ does, for comparison. Nothing of ours is linked.
@@ -172,10 +176,11 @@ $(BUILD)/tests/%: tests/unit/%.cpp $(BUILD)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) $< -o $@
 
-$(BUILD)/perf/%: tests/perf/%.c $(library) $(BUILD)/flags
+$(BUILD)/perf/%: tests/perf/%.c $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,PERF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(cuda_link) \
+	    $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
 
 ## run: installs what is missing, builds, and runs ./libras_mpi on 4 ranks (NP=2 ARGS="--epochs 3")
 run:
@@ -196,7 +201,12 @@ check:
 sanitize:
 	@tools/deps.sh check
 	$(submake) BUILD=build-asan SANITIZE=1 tests
-	@LIBRAS_BUILD=build-asan tests/run unit
+	@LIBRAS_BUILD=build-asan tests/run unit cuda
+
+## check-gpu: on a machine with a GPU: every variant bit for bit, and compute-sanitizer's four tools
+check-gpu:
+	$(submake) all gpu-bits
+	@$(as_root) LIBRAS_BUILD='$(BUILD)' tests/gpu/check_gpu.sh
 
 ## perf: builds the measurements in tests/perf and runs them one after the other
 perf: $(perf_tests)
@@ -217,7 +227,7 @@ lint-shell:
 ## help: this list
 help:
 	@echo 'make TARGET [V=1] [CC=...] [MPICC=...] [CFLAGS=...] [BUILD=build] [PREFIX=/usr/local] [DESTDIR=]'
-	@awk -F': ' '/^## [a-z]+: / { printf "  %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3) }' Makefile
+	@awk -F': ' '/^## [a-z-]+: / { printf "  %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3) }' Makefile
 
 row = @printf '%-10s %-22s %s\n' '$(1)' '$(or $(strip $(2)),missing)' '$(strip $(3))'
 cc_version = $(shell $(CC) -dumpfullversion -dumpversion 2>/dev/null)
@@ -234,7 +244,7 @@ info:
 	    $(HDF5_FLAGS),apt-get install libhdf5-dev pkg-config))
 	$(call row,cmocka,$(CMOCKA),$(if $(CMOCKA),unit tests,unit tests are skipped: apt-get install libcmocka-dev))
 	$(call row,libyaml,$(yaml_version),not used by this version)
-	$(call row,nvcc,$(nvcc_version),$(NVCC) (no GPU backend in this version))
+	$(call row,nvcc,$(nvcc_version),$(if $(cuda_on),$(NVCC): code for $(CUDA_ARCHS:%=sm_%),$(if $(NVCC),$(NVCC): not used (CUDA=0)$(comma) )no GPU backend))
 
 # ---- Installing -----------------------------------------------------------------------------------------------------
 docs := $(wildcard README.md LICENSE CHANGELOG.md CITATION.cff)

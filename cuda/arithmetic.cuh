@@ -1,7 +1,8 @@
 /* arithmetic.cuh: src/arithmetic.h on a GPU: its operations, one rounding each, and the sum of rule 1.
  *
- * Every product and sum is an intrinsic with its rounding in its name, which nvcc neither fuses nor reorders; -fmad=false
- * and no fast-math stand beside that in the Makefile, so that a plain `a * b + c` somebody writes later is no fault.
+ * Every product and sum is an intrinsic with its rounding in its name, which nvcc neither fuses nor reorders;
+ * -fmad=false and no fast-math stand beside that in the Makefile, so that a plain `a * b + c` somebody writes later is
+ * no fault.
  *
  * The kernels also compile for the host (tests/cuda/host_cuda.h, included before this file): LM_ARENA is the one thing
  * that the two cannot say in the same words.
@@ -32,8 +33,8 @@ __device__ __forceinline__ float4 lm_load4(const float *from)
     return *reinterpret_cast<const float4 *>(from);
 }
 
-/* Rule 1 by one thread: the sum of a[j] b[j], j = 0 ... n-1, n rounded up to a multiple of four (padding is +0). Both are
- * aligned to 16 bytes: a load holds one term of each of the four partial sums. */
+/* Rule 1 by one thread: the sum of a[j] b[j], j = 0 ... n-1, n rounded up to a multiple of four (padding is +0). Both
+ * are aligned to 16 bytes: a load holds one term of each of the four partial sums. */
 __device__ __forceinline__ float lm_sum(const float *a, const float *b, uint32_t n)
 {
     float4 u = lm_load4(a), v = lm_load4(b);
@@ -64,8 +65,8 @@ __device__ __forceinline__ float lm_sum_column(const float *a, uint32_t pitch, c
     return __fadd_rn(__fadd_rn(p0, p1), __fadd_rn(p2, p3));
 }
 
-/* Rule 1 by four neighbouring lanes, each with one partial sum: the last step, for the whole warp. A sum of two does not
- * depend on their order, so all four lanes have the result. */
+/* Rule 1 by four neighbouring lanes, each with one partial sum: the last step, for the whole warp. A sum of two does
+ * not depend on their order, so all four lanes have the result. */
 __device__ __forceinline__ float lm_sum_of_quad(float p)
 {
     p = __fadd_rn(p, __shfl_xor_sync(LM_ALL_LANES, p, 1));

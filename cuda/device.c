@@ -1,9 +1,9 @@
 /* device.c: which GPU this process uses, and four ways of having none.
  *
- * The order of the questions matters. A process without a driver, or with one too old, gets the same error (35) from the
- * count of devices, which then leaves its result as it was; so the driver's version is asked first, and the count is
- * never used after a failure. And any call that needs a context makes one (some 300 MB) on device 0 unless another was
- * set: so no such call comes before cudaSetDevice.
+ * The order of the questions matters. A process without a driver, or with one too old, gets the same error (35) from
+ * the count of devices, which then leaves its result as it was; so the driver's version is asked first, and the count
+ * is never used after a failure. And any call that needs a context makes one (some 300 MB) on device 0 unless another
+ * was set: so no such call comes before cudaSetDevice.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -38,10 +38,11 @@ static int check_driver(struct lm_error *err)
         return LM_OK;
     version_text(driver, have);
     version_text(runtime / 1000 * 1000, need);
-    return lm_fail(err, LM_UNAVAILABLE,
-                   "the NVIDIA driver is too old: it serves CUDA %s, this program needs %s or newer (or a build with an "
-                   "older CUDA)",
-                   have, need);
+    return lm_fail(
+        err, LM_UNAVAILABLE,
+        "the NVIDIA driver is too old: it serves CUDA %s, this program needs %s or newer (or a build with an "
+        "older CUDA)",
+        have, need);
 }
 
 static int other_failure(cudaError_t result, const char *what, struct lm_error *err)
@@ -94,9 +95,10 @@ static int refuse(cudaError_t result, const char *what, int device, struct lm_er
         result == cudaErrorUnsupportedPtxVersion)
         return no_image(device, err);
     if (result == cudaErrorDevicesUnavailable && is_exclusive(device))
-        return lm_fail(err, LM_UNAVAILABLE,
-                       "the GPU is in an exclusive compute mode and another process has it: use a rank a GPU, start NVIDIA "
-                       "MPS (nvidia-cuda-mps-control -d), or have the mode set to Default (nvidia-smi -c)");
+        return lm_fail(
+            err, LM_UNAVAILABLE,
+            "the GPU is in an exclusive compute mode and another process has it: use a rank a GPU, start NVIDIA "
+            "MPS (nvidia-cuda-mps-control -d), or have the mode set to Default (nvidia-smi -c)");
     return other_failure(result, what, err);
 }
 
@@ -115,7 +117,8 @@ static int try_device(int device, struct lm_error *err)
     if (result != cudaSuccess)
         return refuse(result, "a first kernel", device, err);
     if (answer != sent)
-        return lm_fail(err, LM_UNAVAILABLE, "the GPU cannot be used: a first kernel answered %#x, not %#x", answer, sent);
+        return lm_fail(err, LM_UNAVAILABLE, "the GPU cannot be used: a first kernel answered %#x, not %#x", answer,
+                       sent);
     return LM_OK;
 }
 

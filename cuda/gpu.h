@@ -1,6 +1,6 @@
 /* gpu.h: the GPU as the rest of the program sees it. Plain C; no CUDA header is needed to use it.
  *
- * The backends themselves are lm_gpu_backends (src/gpu_backends.h), tables like any other. What stands here is what a
+ * The backends themselves are tables like any other (src/gpu_backends.h). What stands here is what a
  * table of functions cannot say: which device this process uses, how it is called, and what a session asked of it.
  * A build without CUDA has the same functions (none.c), and they say so.
  */
@@ -14,15 +14,15 @@
 #include "status.h"
 
 struct lm_gpu_device {
-    int visible;        /* GPUs that this process can see */
-    int ordinal;        /* the one it uses, among those */
-    char name[96];      /* "NVIDIA H200" */
-    char uuid[48];      /* "GPU-8d5e...": the same whatever CUDA_VISIBLE_DEVICES says */
-    char pci[16];       /* "0000:06:00.0" */
-    int major, minor;   /* compute capability */
-    size_t memory;      /* bytes */
+    int visible;      /* GPUs that this process can see */
+    int ordinal;      /* the one it uses, among those */
+    char name[96];    /* "NVIDIA H200" */
+    char uuid[48];    /* "GPU-8d5e...": the same whatever CUDA_VISIBLE_DEVICES says */
+    char pci[16];     /* "0000:06:00.0" */
+    int major, minor; /* compute capability */
+    size_t memory;    /* bytes */
     int multiprocessors;
-    int block_shared;   /* most bytes of shared memory that a block can opt into */
+    int block_shared; /* most bytes of shared memory that a block can opt into */
 };
 
 /* Takes device `node_rank modulo visible devices` for this process, tries it with a tiny kernel, and describes it in
@@ -46,8 +46,8 @@ struct lm_gpu_counters {
 };
 /* session: of an open GPU backend. */
 struct lm_gpu_counters lm_gpu_counters(const void *session);
-/* On: each copy and each launch is timed by two events and waited for. So its own time is right and the time of the whole is
- * not: measure that in a run of its own, with this off (the default). */
+/* On: each copy and each launch is timed by two events and waited for. So its own time is right and the time of the
+ * whole is not: measure that in a run of its own, with this off (the default). */
 void lm_gpu_time_calls(void *session, int on);
 
 #endif

@@ -1,11 +1,11 @@
 /* infer_kernels.cuh: scoring a batch with less traffic than one thread a (sample, neuron): `shared` and `fused`.
  *
  * shared: one launch a layer. A block stages the weights of up to 16 neurons in shared memory and uses them for 64
- *   samples: a weight comes from global memory once for 64 multiply-adds. 16 lanes are the 16 neurons (their rows lie in
- *   different banks, layout.h), and read their sample's x as one broadcast.
- * fused: one launch for the three layers. A block takes 32 samples, a lane a sample, and keeps their activations in
- *   shared memory, so only x comes in and only scores go out. Lanes of a warp work on the same neuron: its weight is one
- *   broadcast, from global memory by way of the L1 cache.
+ *   samples: a weight comes from global memory once for 64 multiply-adds. 16 lanes are the 16 neurons (their rows lie
+ * in different banks, layout.h), and read their sample's x as one broadcast. fused: one launch for the three layers. A
+ * block takes 32 samples, a lane a sample, and keeps their activations in shared memory, so only x comes in and only
+ * scores go out. Lanes of a warp work on the same neuron: its weight is one broadcast, from global memory by way of the
+ * L1 cache.
  *
  * Both serve every shape: what they keep in shared memory stays under 48 KiB. Left out: several samples or neurons a
  * thread, which would need fewer loads a multiply-add.

@@ -1,5 +1,5 @@
-/* kernels.h: what each kernel is given. Plain C, so that the host code that fills it in, the kernels (.cuh) and the test
- * that runs them on the host (tests/cuda) share it. Each struct is passed to its kernel by value; pointers are the
+/* kernels.h: what each kernel is given. Plain C, so that the host code that fills it in, the kernels (.cuh) and the
+ * test that runs them on the host (tests/cuda) share it. Each struct is passed to its kernel by value; pointers are the
  * device's. */
 #ifndef LM_GPU_KERNELS_H
 #define LM_GPU_KERNELS_H
@@ -53,9 +53,9 @@ struct lm_gpu_fused {
 /* `steps` training steps by one block, from step `first` of an epoch of n on, over epochs' ends. */
 struct lm_gpu_training {
     struct lm_gpu_layout layout;
-    float *parameters;    /* read at the start, written at the end */
-    const float *x;       /* (n, 64) */
-    const uint8_t *label; /* (n) */
+    float *parameters;     /* read at the start, written at the end */
+    const float *x;        /* (n, 64) */
+    const uint8_t *label;  /* (n) */
     const uint32_t *order; /* (steps): each sample's index */
     uint32_t n, first, steps;
     float rate, decay;
@@ -66,7 +66,7 @@ struct lm_gpu_training {
 /* Threads of the blocks that score. Training's are the trial's own. */
 #define LM_GPU_INFER_BLOCK 128
 /* `shared`: outputs whose weights a block stages, and samples it reuses them for. */
-#define LM_GPU_SHARED_ROWS 16
+#define LM_GPU_SHARED_ROWS    16
 #define LM_GPU_SHARED_SAMPLES 64
 /* `fused`: samples a block. A warp's lanes are its samples, so it is the size of a warp. */
 #define LM_GPU_FUSED_SAMPLES 32

@@ -16,8 +16,9 @@ cudaError_t lm_launch_forward(struct lm_gpu_forward f, unsigned block, cudaStrea
 cudaError_t lm_launch_delta(struct lm_gpu_delta d, unsigned block, cudaStream_t stream);
 cudaError_t lm_launch_update(struct lm_gpu_update u, unsigned block, cudaStream_t stream);
 
-/* score.cu */
-cudaError_t lm_launch_shared(struct lm_gpu_forward f, cudaStream_t stream);
+/* batch.cu */
+cudaError_t lm_launch_shared(struct lm_gpu_forward f, unsigned block,
+                             cudaStream_t stream); /* block: a multiple of 16 */
 cudaError_t lm_launch_fused(struct lm_gpu_fused f, cudaStream_t stream);
 
 /* train.cu. shared: lm_gpu_training_bytes_of, which lm_train_allow_shared must have allowed. */

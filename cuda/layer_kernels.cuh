@@ -1,8 +1,8 @@
 /* layer_kernels.cuh: one kernel a layer, everything in global memory. The lab's first versions.
  *
- * naive and resident train with these three, one sample a launch; forward with n samples is inference `global`. A thread
- * an answer: (sample, neuron) forward, a neuron's delta backward, a weight in the update. No shared memory, so no shape
- * and no block size that they cannot take.
+ * naive and resident train with these three, one sample a launch; forward with n samples is inference `global`. A
+ * thread an answer: (sample, neuron) forward, a neuron's delta backward, a weight in the update. No shared memory, so
+ * no shape and no block size that they cannot take.
  */
 #ifndef LM_LAYER_KERNELS_CUH
 #define LM_LAYER_KERNELS_CUH
@@ -19,8 +19,8 @@ __global__ void __launch_bounds__(1024) lm_forward_kernel(struct lm_gpu_forward 
     float out = 0.0f;
     if (i < f.layer.outputs) {
         const float *row = f.parameters + f.layer.weights + i * f.layer.pitch;
-        float z = __fadd_rn(lm_sum(row, f.x + (size_t)sample * f.x_pitch, f.layer.inputs),
-                            f.parameters[f.layer.biases + i]);
+        float z =
+            __fadd_rn(lm_sum(row, f.x + (size_t)sample * f.x_pitch, f.layer.inputs), f.parameters[f.layer.biases + i]);
         out = lm_activate(z, f.activation);
     }
     f.out[(size_t)sample * f.columns + i] = out;

@@ -1,8 +1,8 @@
 /* layout.h: how a network lies in the memory of a GPU, and in the shared memory of a block.
  *
  * network.h's array has no padding. Here each layer is its weights, row-major, then its biases, and
- *   - a row has `pitch` floats: the inputs rounded up to a multiple of four (one 16-byte load holds four terms of rule 1
- *     of arithmetic.h), plus four more where that makes pitch / 4 odd: then eight rows read at the same column lie in
+ *   - a row has `pitch` floats: the inputs rounded up to a multiple of four (one 16-byte load holds four terms of rule
+ * 1 of arithmetic.h), plus four more where that makes pitch / 4 odd: then eight rows read at the same column lie in
  *     different banks of shared memory;
  *   - rows and biases are rounded up to a multiple of four outputs.
  * All padding is +0. So a sum along a row, or down a column, runs over whole groups of four without asking where the

@@ -8,7 +8,7 @@
 /* A look outside costs little, but a message can wait for a millisecond. */
 #define SECONDS_A_TICK 1e-3
 /* While a launch runs: so long without a pause, since most end sooner, then pauses, since ranks may share a core. */
-#define SECONDS_AWAKE 200e-6
+#define SECONDS_AWAKE     200e-6
 #define PAUSE_NANOSECONDS 20000
 
 double lm_gpu_now(void)
@@ -67,7 +67,8 @@ int lm_gpu_allocate(struct lm_gpu_session *s, size_t bytes, void **memory, struc
     if (result != cudaErrorMemoryAllocation)
         return failed(result, "cudaMalloc", err);
     cudaGetLastError();
-    return lm_fail(err, LM_FAILED, "GPU: out of memory: %zu bytes (other processes on the same GPU may have it)", bytes);
+    return lm_fail(err, LM_FAILED, "GPU: out of memory: %zu bytes (other processes on the same GPU may have it)",
+                   bytes);
 }
 
 int lm_gpu_free(struct lm_gpu_session *s, void *memory, struct lm_error *err)

@@ -1,7 +1,7 @@
 /* session.h: an open GPU backend, and the only way in which its parts call CUDA: checked, counted, and timed if asked.
  *
- * A failed call is LM_FAILED with CUDA's reason. Whether the device survived it is another question (lm_gpu_alive): after
- * a launch that was refused it has, after an illegal address every later call fails with the same error.
+ * A failed call is LM_FAILED with CUDA's reason. Whether the device survived it is another question (lm_gpu_alive):
+ * after a launch that was refused it has, after an illegal address every later call fails with the same error.
  */
 #ifndef LM_GPU_SESSION_H
 #define LM_GPU_SESSION_H
@@ -91,8 +91,6 @@ int lm_gpu_alive(void);
 struct lm_gpu_course; /* course.h */
 
 struct lm_gpu_ways {
-    /* Before the first trial: what all of them share. */
-    int (*prepare)(struct lm_gpu_session *s, struct lm_error *err);
     /* Trains course from its first epoch to its end. */
     int (*train)(struct lm_gpu_session *s, struct lm_gpu_course *course, struct lm_error *err);
     /* scores (n, 15) of x (n, 64), n > 0; packed: layout.h. */

@@ -2,8 +2,8 @@
  *
  * SGD is a chain: each step needs the weights of the one before, so one block trains one network, and all that crosses
  * from step to step stays in its shared memory: the weights (layout.h), two samples' inputs, activations and deltas. A
- * launch reads the weights once and writes them once, however many steps it does. `batch` gives it an epoch, `whole` all
- * of them; the kernel is the same, and counts the epochs' ends itself.
+ * launch reads the weights once and writes them once, however many steps it does. `batch` gives it an epoch, `whole`
+ * all of them; the kernel is the same, and counts the epochs' ends itself.
  *
  * A step has six stages with a barrier behind each:
  *   1. layer 1 forward. Meanwhile the next sample goes into the other input buffer, and the loads for the one after it
@@ -12,9 +12,9 @@
  *   4. delta2; the last thread adds the sample's loss to the epoch's sum, in double, in order.
  *   5. delta1; layer 3's update (nobody reads its weights any more).
  *   6. the updates of layers 2 and 1.
- * Forward, four neighbouring lanes do one neuron, a lane a partial sum of rule 1, joined by two shuffles: 128 threads are
- * just what the lab's 32 neurons need. Backward, a thread a neuron. In an update, a warp a row, lanes its columns: no
- * division, and neighbouring lanes touch neighbouring words.
+ * Forward, four neighbouring lanes do one neuron, a lane a partial sum of rule 1, joined by two shuffles: 128 threads
+ * are just what the lab's 32 neurons need. Backward, a thread a neuron. In an update, a warp a row, lanes its columns:
+ * no division, and neighbouring lanes touch neighbouring words.
  *
  * Left out: constants for the lab's shape, registers for weights, fewer barriers. That is another kernel's business;
  * this one is the lab's, and takes every shape and every block size.
@@ -24,7 +24,7 @@
 
 #include "arithmetic.cuh"
 
-#define LM_WARP 32u
+#define LM_WARP     32u
 #define LM_FETCHERS (LM_PIXELS / 4) /* threads 0 ... 15 bring a sample, four pixels each */
 
 /* The block's shared memory. lm_gpu_training_bytes_of (kernels.h) is its size. */

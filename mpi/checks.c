@@ -56,7 +56,7 @@ static int score_again(struct lm_shape shape, const float *parameters, const flo
     return code;
 }
 
-static struct lm_check compare_scores(const float *found, const float *again, size_t n)
+struct lm_check lm_compare_scores(const float *found, const float *again, size_t n)
 {
     struct lm_check check = {.name = "scores", .compared = n * LM_CLASSES, .max_abs_error = 0.0};
     for (size_t k = 0; k < n * LM_CLASSES; k++) {
@@ -70,8 +70,8 @@ static struct lm_check compare_scores(const float *found, const float *again, si
     return check;
 }
 
-static struct lm_check compare_double(struct lm_shape shape, const float *parameters, const float *x,
-                                      const float *found, size_t n)
+struct lm_check lm_compare_double(struct lm_shape shape, const float *parameters, const float *x, const float *found,
+                                  size_t n)
 {
     struct lm_check check = {.name = "float64", .compared = n * LM_CLASSES, .max_abs_error = 0.0};
     for (size_t k = 0; k < n; k++) {
@@ -108,13 +108,13 @@ int lm_check_inference(struct lm_results *results, struct lm_shape shape, const 
     float *again = NULL;
     int code = score_again(shape, parameters, x, results->n_scores, &again, err);
     if (code == LM_OK) {
-        struct lm_check check = compare_scores(results->scores, again, results->n_scores);
+        struct lm_check check = lm_compare_scores(results->scores, again, results->n_scores);
         code = lm_results_check(results, &check, err);
     }
     if (code == LM_OK)
         code = compare_predictions(results, again, label, err);
     if (code == LM_OK) {
-        struct lm_check check = compare_double(shape, parameters, x, results->scores, results->n_scores);
+        struct lm_check check = lm_compare_double(shape, parameters, x, results->scores, results->n_scores);
         code = lm_results_check(results, &check, err);
     }
     free(again);

@@ -10,6 +10,11 @@
 int lm_check_inference(struct lm_results *results, struct lm_shape shape, const float *parameters, const float *x,
                        const uint8_t *label, struct lm_error *err);
 
+/* Two of those rows, for n samples of any batch: scores as found against the reference's, and against double. */
+struct lm_check lm_compare_scores(const float *found, const float *again, size_t n);
+struct lm_check lm_compare_double(struct lm_shape shape, const float *parameters, const float *x, const float *found,
+                                  size_t n);
+
 /* Adds a row with the counts that the caller found. */
 int lm_check_counts(struct lm_results *results, const char *name, uint64_t compared, uint64_t mismatches,
                     struct lm_error *err);

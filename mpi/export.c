@@ -45,8 +45,8 @@ static int csv_trials(struct lm_stored *stored, struct lm_error *err)
     for (uint64_t t = 0; t < r->n_trials; t++) {
         const struct lm_trial *trial = &r->trial[t];
         const struct lm_outcome *o = &r->outcome[t];
-        printf("%" PRIu64 ",%.9g,%.9g,%.9g,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",", t,
-               (double)trial->learning_rate, (double)trial->decay, (double)trial->initial_range, trial->epochs,
+        printf("%" PRIu64 ",%.9g,%.9g,%.9g,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",",
+               t, (double)trial->learning_rate, (double)trial->decay, (double)trial->initial_range, trial->epochs,
                trial->seed, trial->block, trial->shape.hidden1, trial->shape.hidden2, lm_trial_status_text(o->status),
                o->epochs_run);
         put_double(o->train_loss, ",");
@@ -76,20 +76,44 @@ static int csv_loss(struct lm_stored *stored, struct lm_error *err)
     return code;
 }
 
+#define SLAB ((size_t)4096) /* samples at once: there may be more than fit in memory */
+
+/* Samples first ... first + n - 1. A file whose scores stream has them in the order of its data, and lists none. */
+static void csv_slab(const struct lm_results *r, size_t first, size_t n, const float *scores, const uint8_t *expected,
+                     const uint8_t *predicted)
+{
+    for (size_t k = 0; k < n; k++) {
+        size_t sample = r->streamed ? first + k : r->test_index[first + k];
+        if (r->unlabelled)
+            printf("\n%zu,,%c", sample, LM_LETTERS[predicted[k]]);
+        else
+            printf("\n%zu,%c,%c", sample, LM_LETTERS[expected[k]], LM_LETTERS[predicted[k]]);
+        for (int c = 0; c < LM_CLASSES; c++)
+            printf(",%.9g", (double)scores[k * LM_CLASSES + (size_t)c]);
+    }
+}
+
 static int csv_scores(struct lm_stored *stored, struct lm_error *err)
 {
     const struct lm_results *r = &stored->results;
-    (void)err;
+    if (!r->streamed && r->n_scores > r->n_test)
+        return lm_fail(err, LM_BAD_INPUT, "damaged: %zu scored samples of %zu", r->n_scores, r->n_test);
+    float *scores = malloc(SLAB * LM_CLASSES * sizeof *scores);
+    uint8_t *letters = malloc(2 * SLAB);
+    int code = scores && letters ? LM_OK : lm_fail_memory(err, SLAB * LM_CLASSES * sizeof *scores, "scores");
     printf("sample,expected,predicted");
     for (int c = 0; c < LM_CLASSES; c++)
         printf(",score_%c", LM_LETTERS[c]);
-    for (size_t k = 0; k < r->n_scores; k++) {
-        printf("\n%" PRIu32 ",%c,%c", r->test_index[k], LM_LETTERS[r->expected[k]], LM_LETTERS[r->predicted[k]]);
-        for (int c = 0; c < LM_CLASSES; c++)
-            printf(",%.9g", (double)r->scores[k * LM_CLASSES + c]);
+    for (size_t first = 0; first < r->n_scores && code == LM_OK; first += SLAB) {
+        size_t n = r->n_scores - first < SLAB ? r->n_scores - first : SLAB;
+        code = lm_results_get_scores(stored->reader, first, n, scores, letters, letters + SLAB, NULL, err);
+        if (code == LM_OK)
+            csv_slab(r, first, n, scores, letters, letters + SLAB);
     }
     putchar('\n');
-    return LM_OK;
+    free(scores);
+    free(letters);
+    return code;
 }
 
 static int csv_confusion(struct lm_stored *stored, struct lm_error *err)
@@ -154,8 +178,12 @@ static int export_csv(struct lm_stored *stored, const char *table, struct lm_err
     static const struct {
         const char *name;
         int (*write)(struct lm_stored *, struct lm_error *);
-    } writer[] = {{"trials", csv_trials},         {"loss", csv_loss},           {"scores", csv_scores},
-                  {"confusion", csv_confusion},   {"validation", csv_validation}, {"execution", csv_execution},
+    } writer[] = {{"trials", csv_trials},
+                  {"loss", csv_loss},
+                  {"scores", csv_scores},
+                  {"confusion", csv_confusion},
+                  {"validation", csv_validation},
+                  {"execution", csv_execution},
                   {"ranks", csv_ranks}};
     for (size_t k = 0; k < sizeof writer / sizeof *writer; k++)
         if (strcmp(table, writer[k].name) == 0)
@@ -165,9 +193,12 @@ static int export_csv(struct lm_stored *stored, const char *table, struct lm_err
 
 /* ---- JSON ---- */
 
-static int export_json(struct lm_stored *stored)
+static int export_json(struct lm_stored *stored, struct lm_error *err)
 {
     struct lm_json json;
+    int code = lm_results_measure(stored->reader, &stored->results, err);
+    if (code != LM_OK)
+        return code;
     lm_json_begin(&json, stdout);
     lm_json_open(&json, NULL, '{');
     lm_json_text(&json, "format", LM_FORMAT_NAME);
@@ -247,6 +278,10 @@ static int export_lab(struct lm_stored *stored, const struct lm_options *options
     float *parameters = NULL, *scores = NULL;
     uint64_t trial;
     int code;
+    if (stored->results.streamed)
+        return lm_fail(
+            err, LM_BAD_INPUT,
+            "--format lab: the file was scored from a packed file; --format csv --table scores has its scores");
     if ((code = lm_stored_choose(stored, options, &trial, err)) != LM_OK ||
         (code = lm_stored_network(stored, trial, &shape, &parameters, err)) != LM_OK ||
         (code = load_test(stored, options, &test, err)) != LM_OK) {
@@ -257,7 +292,8 @@ static int export_lab(struct lm_stored *stored, const struct lm_options *options
     code = scores ? lab_scores(stored, trial, shape, parameters, &test, scores, err)
                   : lm_fail_memory(err, test.n * LM_CLASSES * sizeof *scores, "scores");
     if (code == LM_OK) {
-        printf("LIBRAS_MENDELEY_GPU_V1\n%d %u %u %d %zu\n", LM_PIXELS, shape.hidden1, shape.hidden2, LM_CLASSES, test.n);
+        printf("LIBRAS_MENDELEY_GPU_V1\n%d %u %u %d %zu\n", LM_PIXELS, shape.hidden1, shape.hidden2, LM_CLASSES,
+               test.n);
         lab_network(shape, parameters);
         lab_samples(&test, scores);
     }
@@ -274,7 +310,7 @@ static int export(const struct lm_options *options, struct lm_error *err)
     if (code != LM_OK)
         return code;
     if (options->format == LM_FORMAT_JSON)
-        code = export_json(&stored);
+        code = export_json(&stored, err);
     else if (options->format == LM_FORMAT_LAB)
         code = export_lab(&stored, options, err);
     else

@@ -11,6 +11,8 @@
 #include "checks.h"
 #include "command.h"
 #include "evaluate.h"
+#include "infer.h"
+#include "packed_source.h"
 #include "prepare.h"
 #include "provenance.h"
 #include "report.h"
@@ -20,24 +22,9 @@
 
 enum { TAG_SHARD = 30 };
 
-struct infer {
-    const struct lm_call *call;
-    const struct lm_backend *backend;
-    void *session;
-    struct lm_stored stored;     /* rank 0 */
-    struct lm_problem nothing;   /* a session wants a problem */
-    struct lm_samples samples;   /* rank 0: all; elsewhere its shard */
-    struct lm_shape shape;
-    float *parameters;
-    struct lm_results results; /* rank 0: what is written */
-    struct lm_output output;
-    double seconds[LM_PHASES];
-    struct lm_times times;
-};
-
 /* ---- on rank 0: the network, the data, the row of the trial ---- */
 
-static int copy_trial(struct infer *infer, uint64_t trial, struct lm_error *err)
+static int copy_trial(struct lm_infer *infer, uint64_t trial, struct lm_error *err)
 {
     const struct lm_results *from = &infer->stored.results;
     int code = lm_results_allocate(1, &infer->results, err);
@@ -53,7 +40,7 @@ static int copy_trial(struct infer *infer, uint64_t trial, struct lm_error *err)
     return LM_OK;
 }
 
-static int gather_samples(struct infer *infer, const struct lm_dataset *data, struct lm_error *err)
+static int gather_samples(struct lm_infer *infer, const struct lm_dataset *data, struct lm_error *err)
 {
     struct lm_results *results = &infer->results;
     results->test_index = malloc((data->samples + 1) * sizeof *results->test_index);
@@ -71,22 +58,25 @@ static int gather_samples(struct infer *infer, const struct lm_dataset *data, st
     return lm_scaler_gather(&results->scaler, data, results->test_index, data->samples, infer->samples.x, err);
 }
 
-static int load_on_rank_0(struct infer *infer, struct lm_error *err)
+int lm_infer_network(struct lm_infer *infer, struct lm_error *err)
 {
     const struct lm_options *options = infer->call->options;
-    struct lm_dataset data;
-    uint64_t trial;
-    int code;
-    if ((code = lm_stored_open(options->operand[0], &infer->stored, err)) != LM_OK)
+    int code = lm_stored_open(options->operand[0], &infer->stored, err);
+    if (code != LM_OK)
         return code;
-    if ((code = lm_stored_choose(&infer->stored, options, &trial, err)) != LM_OK ||
-        (code = lm_stored_network(&infer->stored, trial, &infer->shape, &infer->parameters, err)) != LM_OK)
+    if ((code = lm_stored_choose(&infer->stored, options, &infer->trial, err)) != LM_OK ||
+        (code = lm_stored_network(&infer->stored, infer->trial, &infer->shape, &infer->parameters, err)) != LM_OK)
         return lm_fail_within(err, "%s: ", options->operand[0]);
-    if ((code = lm_source_load(infer->call->world, options, &data, err)) != LM_OK)
+    return copy_trial(infer, infer->trial, err);
+}
+
+static int load_on_rank_0(struct lm_infer *infer, struct lm_error *err)
+{
+    struct lm_dataset data;
+    int code = lm_infer_network(infer, err);
+    if (code != LM_OK || (code = lm_source_load(infer->call->world, infer->call->options, &data, err)) != LM_OK)
         return code;
-    code = copy_trial(infer, trial, err);
-    if (code == LM_OK)
-        code = gather_samples(infer, &data, err);
+    code = gather_samples(infer, &data, err);
     if (code == LM_OK)
         code = lm_allocate_inference(&infer->results, data.samples, err);
     lm_dataset_free(&data);
@@ -95,7 +85,7 @@ static int load_on_rank_0(struct infer *infer, struct lm_error *err)
 
 /* ---- to all ranks: the network to each, the samples in shards ---- */
 
-static int share_network(struct infer *infer)
+int lm_infer_share_network(struct lm_infer *infer)
 {
     const struct lm_world *world = infer->call->world;
     struct lm_error err;
@@ -109,7 +99,7 @@ static int share_network(struct infer *infer)
     return code;
 }
 
-static int share_samples(struct infer *infer, uint64_t n)
+static int share_samples(struct lm_infer *infer, uint64_t n)
 {
     const struct lm_world *world = infer->call->world;
     const uint64_t row = LM_PIXELS * sizeof(float);
@@ -130,7 +120,7 @@ static int share_samples(struct infer *infer, uint64_t n)
     return LM_OK;
 }
 
-static int load(struct infer *infer, uint64_t *n)
+static int load(struct lm_infer *infer, uint64_t *n)
 {
     const struct lm_world *world = infer->call->world;
     struct lm_error err;
@@ -140,7 +130,7 @@ static int load(struct infer *infer, uint64_t *n)
         return code;
     *n = infer->samples.n;
     lm_broadcast(world, n, sizeof *n);
-    if ((code = share_network(infer)) == LM_OK)
+    if ((code = lm_infer_share_network(infer)) == LM_OK)
         code = share_samples(infer, *n);
     infer->seconds[LM_PHASE_DATA] = lm_now() - start;
     return code;
@@ -148,7 +138,7 @@ static int load(struct infer *infer, uint64_t *n)
 
 /* ---- score, validate ---- */
 
-static int score(struct infer *infer, uint64_t n)
+static int score(struct lm_infer *infer, uint64_t n)
 {
     const struct lm_world *world = infer->call->world;
     struct lm_error err;
@@ -162,12 +152,11 @@ static int score(struct infer *infer, uint64_t n)
                                .parameters = infer->parameters,
                                .n = n,
                                .x = infer->samples.x};
-    lm_sharded_infer(&batch, infer->results.scores, &infer->seconds[LM_PHASE_INFER],
-                     &infer->seconds[LM_PHASE_GATHER]);
+    lm_sharded_infer(&batch, infer->results.scores, &infer->seconds[LM_PHASE_INFER], &infer->seconds[LM_PHASE_GATHER]);
     return LM_OK;
 }
 
-static int validate(struct infer *infer)
+static int validate(struct lm_infer *infer)
 {
     const struct lm_world *world = infer->call->world;
     struct lm_error err;
@@ -184,44 +173,57 @@ static int validate(struct infer *infer)
 
 /* ---- write, report ---- */
 
-static int write_weights(struct infer *infer, struct lm_results_writer *writer, struct lm_error *err)
+static int write_weights(struct lm_infer *infer, struct lm_results_writer *writer, struct lm_error *err)
 {
     size_t group;
     int code = lm_results_add_kept(writer, infer->shape, 1, &group, err);
     return code == LM_OK ? lm_results_put_weights(writer, group, 0, 0, infer->parameters, err) : code;
 }
 
-static int copy_losses(struct infer *infer, struct lm_results_writer *writer, uint64_t trial, struct lm_error *err)
+static int copy_losses(struct lm_infer *infer, struct lm_results_writer *writer, struct lm_error *err)
 {
     uint64_t epochs = infer->results.max_epochs;
     double *loss = malloc((epochs + 1) * sizeof *loss);
     if (!loss)
         return lm_fail_memory(err, epochs * sizeof *loss, "the losses");
-    int code = lm_results_get_loss(infer->stored.reader, trial, 1, loss, err);
+    int code = lm_results_get_loss(infer->stored.reader, infer->trial, 1, loss, err);
     if (code == LM_OK)
         code = lm_results_put_loss(writer, 0, loss, infer->results.outcome[0].epochs_run, err);
     free(loss);
     return code;
 }
 
-static int write_file(struct infer *infer, struct lm_error *err)
+int lm_infer_create(struct lm_infer *infer, struct lm_results_writer **writer, struct lm_error *err)
 {
-    struct lm_results_writer *writer;
-    uint64_t trial = 0;
-    if (!(infer->results.title = strdup("libras_mpi infer")))
-        return lm_fail_memory(err, 32, "a title");
-    int code = lm_results_create(infer->output.part, 1, infer->results.max_epochs, &writer, err);
+    int code = lm_results_create(infer->output.part, 1, infer->results.max_epochs, writer, err);
     if (code != LM_OK)
         return code;
-    if ((code = lm_provenance(infer->call->options, infer->call->command_line, &infer->results, err)) != LM_OK ||
-        (code = lm_stored_choose(&infer->stored, infer->call->options, &trial, err)) != LM_OK ||
-        (code = copy_losses(infer, writer, trial, err)) != LM_OK ||
-        (code = write_weights(infer, writer, err)) != LM_OK) {
+    if ((code = copy_losses(infer, *writer, err)) != LM_OK || (code = write_weights(infer, *writer, err)) != LM_OK) {
+        lm_results_abandon(*writer);
+        *writer = NULL;
+    }
+    return code;
+}
+
+int lm_infer_complete(struct lm_infer *infer, struct lm_results_writer *writer, struct lm_error *err)
+{
+    infer->results.title = strdup("libras_mpi infer");
+    int code = infer->results.title
+                   ? lm_provenance(infer->call->options, infer->call->command_line, &infer->results, err)
+                   : lm_fail_memory(err, 32, "a title");
+    if (code != LM_OK) {
         lm_results_abandon(writer);
         return code;
     }
     code = lm_results_finish(writer, &infer->results, err);
     return code == LM_OK ? lm_output_commit(&infer->output, err) : code;
+}
+
+static int write_file(struct lm_infer *infer, struct lm_error *err)
+{
+    struct lm_results_writer *writer;
+    int code = lm_infer_create(infer, &writer, err);
+    return code == LM_OK ? lm_infer_complete(infer, writer, err) : code;
 }
 
 static void report_text(const struct lm_report_input *input, FILE *f)
@@ -252,7 +254,7 @@ static int report(const struct lm_report_input *input, struct lm_error *err)
     return lm_flush_stdout(err);
 }
 
-static int finish_on_rank_0(struct infer *infer, struct lm_error *err)
+static int finish_on_rank_0(struct lm_infer *infer, struct lm_error *err)
 {
     char *path = strdup(infer->output.path);
     double start = lm_now();
@@ -270,7 +272,7 @@ static int finish_on_rank_0(struct infer *infer, struct lm_error *err)
     return code;
 }
 
-static void clean_up(struct infer *infer)
+void lm_infer_end(struct lm_infer *infer)
 {
     if (infer->session)
         infer->backend->close(infer->session);
@@ -284,12 +286,16 @@ static void clean_up(struct infer *infer)
 
 int lm_command_infer(const struct lm_call *call)
 {
-    struct infer infer = {.call = call};
+    struct lm_infer infer = {.call = call};
     const struct lm_world *world = call->world;
     struct lm_error err;
     uint64_t n = 0;
     int code;
     infer.times.start = lm_now() - call->start;
+    int packed = world->rank == 0 && lm_packed_named(call->options);
+    lm_broadcast(world, &packed, sizeof packed);
+    if (packed)
+        return lm_infer_packed(&infer);
     if ((code = lm_prepare_backend(call, &infer.backend)) == LM_OK &&
         (code = lm_prepare_output(call, &infer.output)) == LM_OK && (code = load(&infer, &n)) == LM_OK &&
         (code = lm_prepare_ranks(world, infer.backend, &infer.results)) == LM_OK &&
@@ -297,6 +303,6 @@ int lm_command_infer(const struct lm_call *call)
         lm_gather_seconds(world, infer.seconds, &infer.results);
         code = lm_agree(world, world->rank == 0 ? finish_on_rank_0(&infer, &err) : LM_OK, &err);
     }
-    clean_up(&infer);
+    lm_infer_end(&infer);
     return code;
 }

@@ -53,7 +53,7 @@ void lm_json_trials(struct lm_json *json, const struct lm_results *results)
 
 void lm_json_inference(struct lm_json *json, const struct lm_results *results)
 {
-    struct lm_metrics m = lm_evaluate(results->scores, results->expected, results->n_scores);
+    struct lm_metrics m = lm_results_metrics(results);
     lm_json_open(json, "inference", '{');
     lm_json_whole(json, "trial", results->inference_trial);
     lm_json_whole(json, "samples", (int64_t)m.n);

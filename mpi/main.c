@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -81,6 +83,7 @@ static int work(int argc, char **argv, const struct lm_options *options, const s
 int main(int argc, char **argv)
 {
     double start = lm_now();
+    hold_standard_streams();
     struct lm_options options;
     struct lm_error err;
     char *command_line = lm_command_line(argc, argv); /* before the parser sorts argv */

@@ -1,8 +1,8 @@
 /* spots.c: see spots.h.
  *
- * The reference takes ten times as long as a fast backend, so the chosen samples are put aside while the stream goes on,
- * and checked when it is over: what is measured is the stream. Only where more are asked for than MOST_WAITING do some
- * of them interrupt it.
+ * The reference takes ten times as long as a fast backend, so the chosen samples are put aside while the stream goes
+ * on, and checked when it is over: what is measured is the stream. Only where more are asked for than MOST_WAITING do
+ * some of them interrupt it.
  */
 #include "spots.h"
 
@@ -127,7 +127,7 @@ static int put_row(struct lm_check *row, struct lm_results *results, struct lm_e
 int lm_spots_rows(const struct lm_spots *spots, const struct lm_world *world, int which, struct lm_results *results)
 {
     struct lm_check own[3] = {spots->bits, spots->letters, spots->real}, *all = NULL;
-    struct lm_error err;
+    struct lm_error err = {.code = LM_OK};
     int code = LM_OK;
     if (world->rank == 0 && !(all = malloc((size_t)world->size * sizeof own)))
         code = lm_fail_memory(&err, (size_t)world->size * sizeof own, "the checks of the ranks");

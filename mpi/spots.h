@@ -10,8 +10,8 @@ struct lm_spots {
     const float *parameters; /* borrowed */
     uint64_t total, chosen;  /* of all ranks */
     size_t room, used;
-    float *x, *scores; /* owned, (room, 64) and (room, 15): those that wait for their check */
-    void *session;     /* of cpu-ref */
+    float *x, *scores;                   /* owned, (room, 64) and (room, 15): those that wait for their check */
+    void *session;                       /* of cpu-ref */
     struct lm_check bits, letters, real; /* the rows "scores", "predictions" and "float64", of this rank */
 };
 

@@ -92,6 +92,15 @@ static int prepare_inference(struct verify *v, const struct lm_dataset *data, st
     return code == LM_OK ? lm_stored_test(&v->stored, data, &v->problem.test, err) : code;
 }
 
+/* A file whose scores stream: its data are looked at by all ranks, later (verify_stream.c). */
+static int prepare_stream(struct verify *v, struct lm_error *err)
+{
+    int code = lm_check_not_run(&v->checks, "split", err);
+    if (code == LM_OK)
+        code = lm_check_not_run(&v->checks, "normalisation", err);
+    return code == LM_OK ? lm_backend_cpu_ref.open(&v->problem, &v->session, err) : code;
+}
+
 static int prepare(struct verify *v, struct lm_error *err)
 {
     const struct lm_options *options = v->call->options;
@@ -100,6 +109,8 @@ static int prepare(struct verify *v, struct lm_error *err)
     if (code != LM_OK)
         return code;
     v->file = &v->stored.results;
+    if (v->file->streamed)
+        return prepare_stream(v, err);
     if ((code = lm_stored_data(&v->stored, options, &data, err)) != LM_OK)
         return lm_fail_within(err, "%s: ", options->operand[0]);
     if ((code = check_counts(v, &data, err)) == LM_OK)
@@ -267,6 +278,8 @@ static int check_inference(struct verify *v, struct lm_error *err)
 {
     float *parameters = NULL;
     struct lm_results *file = v->file;
+    if (file->streamed)
+        return LM_OK; /* by all ranks, later */
     if (file->inference_trial != first_ok(file) ||
         file->n_scores != (file->inference_trial < 0 ? 0 : v->problem.test.n))
         return lm_check_counts(&v->checks, "scores", v->problem.test.n, v->problem.test.n, err);
@@ -377,7 +390,8 @@ int lm_verify_file(const struct lm_call *call)
     struct verify v = {.call = call};
     struct lm_error err;
     int code = lm_agree(world, world->rank == 0 ? check_on_rank_0(&v, &err) : LM_OK, &err);
-    if (code == LM_OK && (code = lm_source_share(world, &v.problem)) == LM_OK &&
+    if (code == LM_OK && (code = lm_verify_stream(call, &v.stored, &v.checks)) == LM_OK &&
+        (code = lm_source_share(world, &v.problem)) == LM_OK &&
         (code = lm_replicas_validate(world, &v.problem, v.replica, v.n_replicas, &v.checks)) == LM_OK) {
         code = world->rank == 0 ? judge(&v, &err) : LM_OK;
         code = lm_agree(world, code, code == LM_MISMATCH ? NULL : &err);

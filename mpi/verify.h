@@ -1,14 +1,19 @@
-/* verify.h: the two halves of `libras_mpi verify`. */
+/* verify.h: the parts of `libras_mpi verify`. */
 #ifndef LM_VERIFY_H
 #define LM_VERIFY_H
 
 #include "command.h"
 #include "results.h"
+#include "stored.h"
 
 /* verify RESULTS.h5: all ranks; the replicas are trained again over them. */
 int lm_verify_file(const struct lm_call *call);
 /* verify A.h5 B.h5: rank 0 alone; an exit code. */
 int lm_verify_pair(const struct lm_call *call);
+
+/* The data and scores of a file whose scores stream, by all ranks; nothing for another file. stored and checks are rank
+ * 0's. The status is the same on all. */
+int lm_verify_stream(const struct lm_call *call, struct lm_stored *stored, struct lm_results *checks);
 
 /* The checks and the verdict on stdout, as text or JSON. */
 int lm_verify_report(const struct lm_call *call, const struct lm_results *checks, const char *verdict,

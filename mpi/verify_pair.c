@@ -147,18 +147,68 @@ static int compare_weights(struct pair *pair, struct lm_error *err)
 
 /* ---- inference ---- */
 
+#define SLAB ((uint64_t)16384) /* samples at once: there may be more than fit in memory */
+
+struct slab {
+    float *scores;
+    uint8_t *expected, *predicted;
+};
+
+static int allocate_slab(struct slab *slab, struct lm_error *err)
+{
+    slab->scores = malloc(SLAB * LM_CLASSES * sizeof *slab->scores);
+    slab->expected = calloc(SLAB, 1);
+    slab->predicted = malloc(SLAB);
+    return slab->scores && slab->expected && slab->predicted
+               ? LM_OK
+               : lm_fail_memory(err, SLAB * LM_CLASSES * sizeof *slab->scores, "scores");
+}
+
+static void free_slab(struct slab *slab)
+{
+    free(slab->scores);
+    free(slab->expected);
+    free(slab->predicted);
+}
+
+static int compare_slabs(struct pair *pair, struct slab slab[2], uint64_t *scores, uint64_t *predictions,
+                         struct lm_error *err)
+{
+    struct lm_results_reader *const reader[2] = {pair->a.reader, pair->b.reader};
+    const uint64_t samples = pair->a.results.n_scores;
+    int code = LM_OK;
+    for (uint64_t first = 0; first < samples; first += SLAB) {
+        uint64_t n = samples - first < SLAB ? samples - first : SLAB;
+        for (int f = 0; f < 2 && code == LM_OK; f++)
+            code = lm_results_get_scores(reader[f], first, n, slab[f].scores, slab[f].expected, slab[f].predicted, NULL,
+                                         err);
+        if (code != LM_OK)
+            return code;
+        for (uint64_t k = 0; k < n * LM_CLASSES; k++)
+            *scores += memcmp(&slab[0].scores[k], &slab[1].scores[k], sizeof *slab->scores) != 0;
+        for (uint64_t k = 0; k < n; k++)
+            *predictions += slab[0].predicted[k] != slab[1].predicted[k] || slab[0].expected[k] != slab[1].expected[k];
+    }
+    return LM_OK;
+}
+
 static int compare_inference(struct pair *pair, struct lm_error *err)
 {
     const struct lm_results *a = &pair->a.results, *b = &pair->b.results;
     uint64_t n = a->n_scores, scores = 0, predictions = 0;
+    struct slab slab[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
     if (a->inference_trial != b->inference_trial || a->n_scores != b->n_scores)
         return lm_check_counts(&pair->checks, "scores (of another trial or batch)", 1, 1, err);
-    for (uint64_t k = 0; k < n * LM_CLASSES; k++)
-        scores += memcmp(&a->scores[k], &b->scores[k], sizeof *a->scores) != 0;
-    for (uint64_t k = 0; k < n; k++)
-        predictions += a->predicted[k] != b->predicted[k] || a->expected[k] != b->expected[k];
-    predictions += memcmp(a->confusion, b->confusion, sizeof a->confusion) != 0;
-    int code = lm_check_counts(&pair->checks, "scores", n * LM_CLASSES, scores, err);
+    int code = allocate_slab(&slab[0], err);
+    if (code == LM_OK)
+        code = allocate_slab(&slab[1], err);
+    if (code == LM_OK)
+        code = compare_slabs(pair, slab, &scores, &predictions, err);
+    free_slab(&slab[0]);
+    free_slab(&slab[1]);
+    predictions += memcmp(a->confusion, b->confusion, sizeof a->confusion) != 0 || a->unlabelled != b->unlabelled;
+    if (code == LM_OK)
+        code = lm_check_counts(&pair->checks, "scores", n * LM_CLASSES, scores, err);
     return code == LM_OK ? lm_check_counts(&pair->checks, "predictions", n + 1, predictions, err) : code;
 }
 

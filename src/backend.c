@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "cpu_backend.h"
+#include "gpu_backends.h"
 #include "nearest.h"
 
 const struct lm_backend *const *lm_backends(void)
 {
-    static const struct lm_backend *const list[] = {&lm_backend_cpu_ref, NULL};
+#define ADDRESS(table) &table,
+    static const struct lm_backend *const list[] = {LM_EACH_GPU_BACKEND(ADDRESS) & lm_backend_cpu_ref, NULL};
+#undef ADDRESS
     return list;
 }
 
@@ -44,19 +47,25 @@ static int first_that_runs(const char *wish, const struct lm_backend **out, stru
 /* Names that are known although this build may lack them: they are no misspellings. */
 static int is_known(const char *wish)
 {
-    if (strcmp(wish, "auto") == 0 || strcmp(wish, "cpu") == 0 || in_family(wish, "gpu"))
+    if (strcmp(wish, "auto") == 0 || strcmp(wish, "cpu") == 0 || strcmp(wish, "gpu") == 0)
         return 1;
+#ifndef LM_HAVE_CUDA
+    if (in_family(wish, "gpu"))
+        return 1; /* with CUDA the list has them all */
+#endif
     for (const struct lm_backend *const *b = lm_backends(); *b; b++)
         if (strcmp(wish, (*b)->name) == 0)
             return 1;
     return 0;
 }
 
+#define MOST_NAMES 48
+
 static int unknown(const char *wish, struct lm_error *err)
 {
-    const char *name[16] = {"auto", "cpu", "gpu"};
+    const char *name[MOST_NAMES] = {"auto", "cpu", "gpu"};
     size_t n = 3;
-    for (const struct lm_backend *const *b = lm_backends(); *b && n < 16; b++)
+    for (const struct lm_backend *const *b = lm_backends(); *b && n < MOST_NAMES; b++)
         name[n++] = (*b)->name;
     const char *nearest = lm_nearest(wish, name, n);
     return lm_fail(err, LM_BAD_INPUT, "--device: '%s' is no device; %s%s%s`libras_mpi info` lists them", wish,

@@ -1,75 +1,74 @@
-/* simd_train.h: the training step on tiles, at any vector width. Included once by each simd_*.c; see simd.h.
+/* simd_train.h: the training step on tiles of weights, at any vector width. Included once by each simd_*.c.
  *
- * A vector has ROWS (1, 2 or 4) lanes of four floats. A weight tile is one vector: lane l holds four neighbouring
- * weights of one output, so a multiply-add with four inputs repeated in every lane advances the four partial sums of
- * rule 1 of ROWS outputs. Four tiles, q = 0 ... 3, make a block of 4 ROWS outputs; a layer lies in memory as
- * [block][chunk of four inputs][q][vector], which is the order in which all three passes walk through it:
- *   forward   p[q] += tile[q] * inputs; two steps of pairwise sums inside the lanes turn p[0..3] into the block's sums
- *   backward  the sum runs over outputs, so an output's residue modulo 4 must say which accumulator it goes to: layers
- *             2 and 3 deal their outputs so that lane and q mod (4 / ROWS) determine it (row_of)
+ * A tile (simd_layout.h) is ROWS outputs by four inputs in one vector. A multiply-add with four inputs, repeated in
+ * every lane, advances the four partial sums of rule 1 of ROWS outputs. One copy of the weights serves three passes:
+ *   forward   p[q] += tile[q] * inputs; two steps of sums of pairs inside the lanes turn p[0..3] into a block's sums
+ *   backward  p[r] += tile[q] * deltas over the outputs: a lane of an accumulator is a partial sum of four columns
  *   update    tile[q] -= t[q] * inputs
- * One copy of the weights serves all three. Layer 1 needs no backward pass: its update is fused with the next sample's
- * forward pass, one load and one store a tile, and its outputs are dealt so that sums come out in their own order.
+ * Layer 1 has no backward pass, and nothing stands between its update and the next sample's forward pass: they are one
+ * pass, with one load and one store a tile. That pass is two thirds of the step, and keeps both multiply-add units and
+ * the store unit busy; the rest is a chain of short dependent sums, in which the updates of layers 2 and 3 find room.
  *
  * Padding. Outputs are padded to whole blocks, inputs to whole chunks. Padded weights and biases start as +0 and stay
- * +0, padded activations and deltas are +0: these are rule 1's terms (+0)(+0). That holds as long as all is finite. A
- * training that overflows has to end in the same epoch as the reference's, so the general instance masks what padding
- * could inject (infinity times a padded 0 is NaN): activations after each layer, the last chunk of a forward pass, the
- * last group of a backward pass. In 64-32-16-15 only output 15 of the last layer is padding, and an activation that is
- * not finite makes every score, and so the loss, not finite in the reference as well: it needs no mask.
+ * +0; padded activations and deltas are +0: these are rule 1's terms (+0)(+0), and chunks and groups beyond them are
+ * not summed. That holds as long as all is finite. A training that overflows must still end in the reference's epoch,
+ * so what padding could inject (infinity times a padded 0 is NaN) is masked: activations after each layer, weights in
+ * the last chunk of a forward and the last group of a backward pass. The default shape, 64-32-16-15, pads nothing but
+ * output 15 of the last layer, and an activation that is not finite makes every score, and so the loss, not finite in
+ * the reference as well: its instance has no masks (`masked` is a constant), as all of its sizes are constants.
  *
- * The including file defines ROWS, vec, vec_keep(p) and the vec_*, quad_* operations used below.
+ * The including file defines ROWS, vec, and the operations vec_* and quad_loss (a manual of them is in simd.h).
  *
- * Left out, since it gained nothing: forward sums of layer 2 begun while layer 1 is under way (it takes the registers),
- * activations kept in registers between layers, updates deferred over two samples (they cost the multiply-adds that
- * they save in stores), updates skipped where a delta is 0 (mispredicted, and a weight -0 would have to become +0).
+ * Tried, and left out because it gained nothing: beginning layer 2's sums while layer 1 is under way (it takes the
+ * registers), activations that stay in registers between layers, updates deferred over two samples (the stores saved
+ * are paid in multiply-adds), skipping updates where a delta is 0 (mispredicted; and a weight -0 must become +0).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "simd_layout.h"
 
-#define TILE (4 * ROWS)      /* floats of a vector */
-#define BLOCK (4 * ROWS)     /* outputs of a block */
-#define CHUNK_STRIDE (4 * TILE)
-#define CHAINS (4 / ROWS)    /* accumulators of a backward sum: CHAINS vectors of ROWS partial sums */
-#define MAX_BLOCKS (LM_MAX_HIDDEN / BLOCK)
+#define TILE (4 * ROWS)          /* floats of a vector, and outputs of a block */
+#define CHAINS (4 / ROWS)        /* accumulators of a column's sum */
+#define CHUNK (4 * TILE)         /* floats of the four tiles of a chunk */
+#define MOST (LM_MAX_HIDDEN / TILE) /* blocks of a layer */
 
-/* The weights' last touch is far from the compiler's view; without this it keeps all sums of a loop for its end. */
-
+/* The parameters twice: as tiles for training, and as network.h has them, for inference and the caller. */
 struct network {
-    struct lm_simd_layout at; /* a copy: the default shape's instance uses constants instead */
     struct lm_shape shape;
-    float *memory; /* everything that `at` points into */
+    struct lm_simd_layout at;
+    float *tiles, *plain;
+    int newest; /* which of the two: PLAIN since put(), TILES since train() */
 };
+enum { PLAIN, TILES };
 
-INLINE vec tile_mask(vec w, const float *mask)
+INLINE vec block_of_sums(const vec p[4])
 {
-    return vec_and(w, vec_load(mask));
+    return vec_pairs(vec_pairs(p[0], p[1]), vec_pairs(p[2], p[3]));
 }
 
-/* The sums of one block: w [chunk][q], x (4 chunks). tail masks the last chunk, NULL where inputs fill it. */
-INLINE vec block_sums(const float *w, const float *x, size_t chunks, const float *tail)
+/* The sums of one block, w: [chunk][q], over x. tail masks the last chunk; NULL: no need. */
+INLINE vec sum_block(const float *w, const float *x, size_t chunks, const float *tail)
 {
     vec p[4];
     vec in = vec_repeat(x);
     UNROLL(4)
-    for (int q = 0; q < 4; q++) {
+    for (size_t q = 0; q < 4; q++) {
         vec tile = vec_load(w + q * TILE);
-        p[q] = vec_mul(tail && chunks == 1 ? tile_mask(tile, tail) : tile, in);
+        p[q] = vec_mul(tail && chunks == 1 ? vec_and(tile, vec_load(tail)) : tile, in);
     }
     vec_keep(p);
     UNROLL(8)
     for (size_t c = 1; c < chunks; c++) {
         in = vec_repeat(x + 4 * c);
         UNROLL(4)
-        for (int q = 0; q < 4; q++) {
-            vec tile = vec_load(w + c * CHUNK_STRIDE + q * TILE);
-            p[q] = vec_fma(tail && c == chunks - 1 ? tile_mask(tile, tail) : tile, in, p[q]);
+        for (size_t q = 0; q < 4; q++) {
+            vec tile = vec_load(w + c * CHUNK + q * TILE);
+            p[q] = vec_fma(tail && c == chunks - 1 ? vec_and(tile, vec_load(tail)) : tile, in, p[q]);
         }
         vec_keep(p);
     }
-    return vec_pairs(vec_pairs(p[0], p[1]), vec_pairs(p[2], p[3]));
+    return block_of_sums(p);
 }
 
 INLINE void update_block(float *w, float *b, const float *x, size_t chunks, vec t)
@@ -80,66 +79,232 @@ INLINE void update_block(float *w, float *b, const float *x, size_t chunks, vec 
     for (size_t c = 0; c < chunks; c++) {
         vec in = vec_repeat(x + 4 * c);
         UNROLL(4)
-        for (int q = 0; q < 4; q++) {
-            float *tile = w + c * CHUNK_STRIDE + q * TILE;
+        for (size_t q = 0; q < 4; q++) {
+            float *tile = w + c * CHUNK + q * TILE;
             vec_store(tile, vec_fnma(tq[q], in, vec_load(tile)));
         }
     }
     vec_store(b, vec_sub(vec_load(b), t));
 }
 
-/* Layer 1: the last sample's update and the next sample's sums, in one pass. Returns z. */
+/* Layer 1: the update by the last sample and the sums over the next one. Returns a block of z. */
 INLINE vec update_and_sum(float *w, float *b, const float *last, const float *next, vec t)
 {
     vec p[4], tq[4];
     vec_spread(t, tq);
-    vec old = vec_repeat(last), in = vec_repeat(next);
+    vec before = vec_repeat(last), in = vec_repeat(next);
     UNROLL(4)
-    for (int q = 0; q < 4; q++) {
-        vec tile = vec_fnma(tq[q], old, vec_load(w + q * TILE));
+    for (size_t q = 0; q < 4; q++) {
+        vec tile = vec_fnma(tq[q], before, vec_load(w + q * TILE));
         vec_store(w + q * TILE, tile);
         p[q] = vec_mul(tile, in);
     }
     vec_keep(p);
     UNROLL(3)
     for (size_t c = 1; c < LM_PIXELS / 4; c++) {
-        old = vec_repeat(last + 4 * c);
+        before = vec_repeat(last + 4 * c);
         in = vec_repeat(next + 4 * c);
         UNROLL(4)
-        for (int q = 0; q < 4; q++) {
-            float *at = w + c * CHUNK_STRIDE + q * TILE;
-            vec tile = vec_fnma(tq[q], old, vec_load(at));
-            vec_store(at, tile);
+        for (size_t q = 0; q < 4; q++) {
+            vec tile = vec_fnma(tq[q], before, vec_load(w + c * CHUNK + q * TILE));
+            vec_store(w + c * CHUNK + q * TILE, tile);
             p[q] = vec_fma(tile, in, p[q]);
         }
         vec_keep(p);
     }
     vec bias = vec_sub(vec_load(b), t);
     vec_store(b, bias);
-    return vec_add(vec_pairs(vec_pairs(p[0], p[1]), vec_pairs(p[2], p[3])), bias);
+    return vec_add(block_of_sums(p), bias);
 }
 
-/* Backward sums of ROWS chunks of columns, from chunk `first` on: s[k] is chunk first + k. d is delta by [block][q],
- * repeated; stride is a block's. last masks the tiles of the last group, NULL where outputs fill it. */
-INLINE void column_sums(const float *w, size_t stride, size_t first, const vec *d, size_t groups, const float *last,
-                        vec *s)
+/* Tile r of a group, for a backward sum; last masks the last group, NULL: no need. */
+INLINE vec column_tile(const float *group, size_t r, int is_last, const float *last)
+{
+    vec tile = vec_load(group + r * TILE);
+    return last && is_last ? vec_and(tile, vec_load(last + r * TILE)) : tile;
+}
+
+/* Sums over a layer's outputs for ROWS chunks of its columns, w at the first of them: s[k] has chunk k's sums, still
+ * one partial sum, or pair of them, a lane. d: the deltas that belong to tile [block][q]. */
+INLINE void sum_columns(const float *w, size_t stride, const vec *d, size_t groups, const float *last, vec s[ROWS])
 {
     vec p[ROWS][CHAINS];
     UNROLL(4)
-    for (size_t g = 0; g < groups; g++) {
-        const float *block = w + g / ROWS * stride + first * CHUNK_STRIDE;
+    for (size_t k = 0; k < ROWS; k++) {
         UNROLL(4)
-        for (int k = 0; k < ROWS; k++)
+        for (size_t r = 0; r < CHAINS; r++)
+            p[k][r] = vec_mul(column_tile(w + k * CHUNK, r, groups == 1, last), d[r]);
+    }
+    UNROLL(4)
+    for (size_t g = 1; g < groups; g++) {
+        const float *group = w + g / ROWS * stride + g % ROWS * CHAINS * TILE;
+        UNROLL(4)
+        for (size_t k = 0; k < ROWS; k++) {
             UNROLL(4)
-        for (int r = 0; r < CHAINS; r++) {
-            size_t q = g % ROWS * CHAINS + (size_t)r;
-            vec tile = vec_load(block + k * CHUNK_STRIDE + q * TILE);
-            if (last && g == groups - 1)
-                tile = tile_mask(tile, last + r * TILE);
-            p[k][r] = g == 0 ? vec_mul(tile, d[q]) : vec_fma(tile, d[g / ROWS * 4 + q], p[k][r]);
+            for (size_t r = 0; r < CHAINS; r++)
+                p[k][r] = vec_fma(column_tile(group + k * CHUNK, r, g == groups - 1, last), d[g * CHAINS + r], p[k][r]);
         }
     }
     UNROLL(4)
-    for (int k = 0; k < ROWS; k++)
+    for (size_t k = 0; k < ROWS; k++)
         s[k] = vec_chains(p[k]);
+}
+
+/* Layers 2 and 3 forward, everything backward, the updates of layers 2 and 3. z1 is layer 1's; gives t of layer 1 and
+ * returns the sample's loss. */
+INLINE float rest_of_step(float *m, const struct lm_simd_layout *at, int masked, float rate, const vec *z1, int label,
+                          vec *t1)
+{
+    const struct lm_simd_layer *l1 = &at->layer[0], *l2 = &at->layer[1], *l3 = &at->layer[2];
+    const float *tail2 = masked ? m + at->tail[0] : NULL, *tail3 = masked ? m + at->tail[1] : NULL;
+    const float *last2 = masked ? m + at->last[0] : NULL, *last3 = masked ? m + at->last[1] : NULL;
+    float *a1 = m + at->a[0], *a2 = m + at->a[1];
+    vec z2[MOST], d2[MOST], d2q[MOST * 4], e[CHAINS], eq[CHAINS * 4], s[ROWS], step = vec_all(rate);
+
+    UNROLL(8)
+    for (size_t b = 0; b < l1->blocks; b++) {
+        vec a = vec_relu(z1[b]);
+        vec_store(a1 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[0] + b * TILE)) : a);
+    }
+    UNROLL(4)
+    for (size_t b = 0; b < l2->blocks; b++) {
+        z2[b] = vec_add(sum_block(m + l2->w + b * l2->stride, a1, l2->chunks, tail2), vec_load(m + l2->b + b * TILE));
+        vec a = vec_undeal(vec_relu(z2[b]));
+        vec_store(a2 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[1] + b * TILE)) : a);
+    }
+    UNROLL(4)
+    for (size_t b = 0; b < CHAINS; b++) {
+        vec z = vec_add(sum_block(m + l3->w + b * l3->stride, a2, l3->chunks, tail3), vec_load(m + l3->b + b * TILE));
+        e[b] = vec_sub(z, vec_load(m + at->onehot + label * 16 + b * TILE));
+        vec_spread(e[b], eq + 4 * b);
+        vec_store(m + at->e + b * TILE, vec_undeal(e[b]));
+    }
+    UNROLL(4)
+    for (size_t b = 0; b < l2->blocks; b++) {
+        sum_columns(m + l3->w + b * ROWS * CHUNK, l3->stride, eq, 4, last3, s);
+        d2[b] = vec_where_positive(z2[b], vec_join_dealt(s));
+        vec_spread(d2[b], d2q + 4 * b);
+    }
+    UNROLL(4)
+    for (size_t b = 0; b < CHAINS; b++)
+        update_block(m + l3->w + b * l3->stride, m + l3->b + b * TILE, a2, l3->chunks, vec_mul(step, e[b]));
+    UNROLL(8)
+    for (size_t b = 0; b < l1->blocks; b++) {
+        size_t groups = (l2->outputs + 3) / 4;
+        sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, d2q, groups, last2, s);
+        t1[b] = vec_mul(step, vec_where_positive(z1[b], vec_join(s)));
+    }
+    UNROLL(4)
+    for (size_t b = 0; b < l2->blocks; b++)
+        update_block(m + l2->w + b * l2->stride, m + l2->b + b * TILE, a1, l2->chunks, vec_mul(step, d2[b]));
+    return quad_loss(m + at->e);
+}
+
+INLINE void prefetch_row(const float *x)
+{
+    for (int line = 0; line < LM_PIXELS; line += 16)
+        __builtin_prefetch(x + line);
+}
+
+/* A part of an epoch. Layer 1 lags behind: a sample's update is done together with the next one's sums, the last one's
+ * at the end, so between two calls nothing is owed. */
+INLINE double train_at(float *m, const struct lm_simd_layout *at, int masked, float rate,
+                       const struct lm_samples *samples, const uint32_t *index, size_t n, double loss_sum)
+{
+    const struct lm_simd_layer *l1 = &at->layer[0];
+    vec z1[MOST], t1[MOST];
+    if (n == 0)
+        return loss_sum;
+    const float *x = samples->x + (size_t)index[0] * LM_PIXELS;
+    for (size_t b = 0; b < l1->blocks; b++)
+        z1[b] = vec_add(sum_block(m + l1->w + b * l1->stride, x, l1->chunks, NULL), vec_load(m + l1->b + b * TILE));
+    for (size_t k = 0;;) {
+        loss_sum += rest_of_step(m, at, masked, rate, z1, samples->label[index[k]], t1);
+        if (++k == n)
+            break;
+        const float *next = samples->x + (size_t)index[k] * LM_PIXELS;
+        prefetch_row(samples->x + (size_t)index[k + 1 < n ? k + 1 : k] * LM_PIXELS);
+        UNROLL(8)
+        for (size_t b = 0; b < l1->blocks; b++)
+            z1[b] = update_and_sum(m + l1->w + b * l1->stride, m + l1->b + b * TILE, x, next, t1[b]);
+        x = next;
+    }
+    for (size_t b = 0; b < l1->blocks; b++)
+        update_block(m + l1->w + b * l1->stride, m + l1->b + b * TILE, x, l1->chunks, t1[b]);
+    return loss_sum;
+}
+
+static double train_default(float *m, float rate, const struct lm_samples *samples, const uint32_t *index, size_t n,
+                            double loss_sum)
+{
+    const struct lm_simd_layout at = lm_simd_layout_of((struct lm_shape){32, 16}, ROWS);
+    return train_at(m, &at, 0, rate, samples, index, n, loss_sum);
+}
+
+static double train_any(float *m, const struct lm_simd_layout *at, float rate, const struct lm_samples *samples,
+                        const uint32_t *index, size_t n, double loss_sum)
+{
+    return train_at(m, at, 1, rate, samples, index, n, loss_sum);
+}
+
+static double train(void *state, float rate, const struct lm_samples *samples, const uint32_t *index, size_t n,
+                    double loss_sum)
+{
+    struct network *net = state;
+    if (net->newest == PLAIN)
+        lm_simd_put(&net->at, net->tiles, net->plain);
+    net->newest = TILES;
+    if (net->shape.hidden1 == 32 && net->shape.hidden2 == 16)
+        return train_default(net->tiles, rate, samples, index, n, loss_sum);
+    return train_any(net->tiles, &net->at, rate, samples, index, n, loss_sum);
+}
+
+static void end(void *state)
+{
+    struct network *net = state;
+    if (net) {
+        free(net->tiles);
+        free(net->plain);
+    }
+    free(net);
+}
+
+static void *begin(struct lm_shape shape)
+{
+    struct network *net = calloc(1, sizeof *net);
+    if (!net)
+        return NULL;
+    net->shape = shape;
+    net->at = lm_simd_layout_of(shape, ROWS);
+    net->tiles = aligned_alloc(64, lm_simd_divide_up(net->at.floats * sizeof(float), 64) * 64);
+    net->plain = calloc(lm_network_floats(shape), sizeof(float));
+    if (!net->tiles || !net->plain) {
+        end(net);
+        return NULL;
+    }
+    lm_simd_prepare(&net->at, net->tiles);
+    return net;
+}
+
+static void put(void *state, const float *parameters)
+{
+    struct network *net = state;
+    memcpy(net->plain, parameters, lm_network_floats(net->shape) * sizeof *parameters);
+    net->newest = PLAIN;
+}
+
+static void get(const void *state, float *parameters)
+{
+    const struct network *net = state;
+    if (net->newest == PLAIN)
+        memcpy(parameters, net->plain, lm_network_floats(net->shape) * sizeof *parameters);
+    else
+        lm_simd_get(&net->at, net->tiles, parameters);
+}
+
+static const float *plain_parameters(struct network *net)
+{
+    if (net->newest == TILES)
+        lm_simd_get(&net->at, net->tiles, net->plain);
+    return net->plain;
 }

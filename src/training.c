@@ -76,7 +76,16 @@ static double train_epoch(const struct lm_cpu_kernels *kernels, void *state, flo
     return sum;
 }
 
-static void diverged(struct lm_training_result *result, uint32_t epoch)
+void lm_training_begin(const struct lm_trial *trial, struct lm_training_result *result)
+{
+    result->status = LM_TRIAL_FAILED;
+    result->epochs_run = 0;
+    result->reason[0] = '\0';
+    for (uint32_t epoch = 0; epoch < trial->epochs; epoch++)
+        result->loss[epoch] = NAN;
+}
+
+void lm_training_diverged(struct lm_training_result *result, uint32_t epoch)
 {
     result->status = LM_TRIAL_DIVERGED;
     snprintf(result->reason, sizeof result->reason, "the loss of epoch %u is not finite", epoch + 1);
@@ -107,7 +116,7 @@ static int train_epochs(const struct lm_cpu_kernels *kernels, void *state, const
             return lm_fail(err, LM_STOPPED, "stopped in epoch %u of %u", epoch + 1, trial->epochs);
         double loss = sum / (double)order->n;
         if (!isfinite(loss)) {
-            diverged(result, epoch);
+            lm_training_diverged(result, epoch);
             return LM_OK;
         }
         result->loss[epoch] = loss;
@@ -123,11 +132,7 @@ int lm_train_one(const struct lm_cpu_kernels *kernels, const struct lm_problem *
                  struct lm_training_result *result, struct lm_tick tick, struct lm_error *err)
 {
     double start = now();
-    result->status = LM_TRIAL_FAILED;
-    result->epochs_run = 0;
-    result->reason[0] = '\0';
-    for (uint32_t epoch = 0; epoch < trial->epochs; epoch++)
-        result->loss[epoch] = NAN;
+    lm_training_begin(trial, result);
 
     struct lm_order order;
     int code = lm_order_begin(&order, trial->seed, problem->count, problem->train.n, err);

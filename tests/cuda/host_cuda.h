@@ -1,10 +1,10 @@
 /* host_cuda.h: enough of CUDA C++ to compile and run our kernels (cuda/ *.cuh) on the host, where there is no GPU.
  *
- * To be included before them, with g++. A block's threads are fibers (ucontext) on one real thread. A fiber runs until it
- * reaches a barrier or a shuffle; when all are there, or ended, what they wait for is done, and they go on. Between two
- * such points the fibers run whole, one after the other, in an order that is chosen: forward, backward, or shuffled anew
- * each time. So a kernel that needs a barrier and has none computes other bits in at least one of the orders, or reads
- * shared memory that nobody has written: it is filled with NaN before each block.
+ * To be included before them, with g++. A block's threads are fibers (ucontext) on one real thread. A fiber runs until
+ * it reaches a barrier or a shuffle; when all are there, or ended, what they wait for is done, and they go on. Between
+ * two such points the fibers run whole, one after the other, in an order that is chosen: forward, backward, or shuffled
+ * anew each time. So a kernel that needs a barrier and has none computes other bits in at least one of the orders, or
+ * reads shared memory that nobody has written: it is filled with NaN before each block.
  *
  * A launch returns what is wrong with it as a text, NULL if nothing:
  *   - a barrier that some threads reach and others do not (they ended, or wait at another one, or at a shuffle),
@@ -103,15 +103,15 @@ struct host_fiber {
     host_wait wait;
     const char *file; /* where it waits */
     int line;
-    unsigned mask;  /* of a warp's operation */
-    unsigned value; /* given to it, and then its answer */
+    unsigned mask;   /* of a warp's operation */
+    unsigned value;  /* given to it, and then its answer */
     unsigned source; /* the lane whose value is wanted */
     void *fake_stack;
 };
 
 struct host_block {
     std::vector<host_fiber> fiber;
-    std::vector<char *> stack; /* kept from block to block */
+    std::vector<char *> stack;  /* kept from block to block */
     std::vector<unsigned> turn; /* the order of the threads */
     std::function<void()> kernel;
     ucontext_t scheduler;
@@ -212,7 +212,7 @@ static inline unsigned host_mask(unsigned mask = 0xffffffffu)
     return mask;
 }
 /* A lane beyond the warp, or none: its own value, as the real ones do. */
-#define __shfl_sync(mask, v, lane) host_shuffle(mask, v, (lane) & 31u, __FILE__, __LINE__)
+#define __shfl_sync(mask, v, lane)     host_shuffle(mask, v, (lane)&31u, __FILE__, __LINE__)
 #define __shfl_xor_sync(mask, v, bits) host_shuffle(mask, v, host_lane() ^ (bits), __FILE__, __LINE__)
 #define __shfl_down_sync(mask, v, n)                                                                                   \
     host_shuffle(mask, v, host_lane() + (n) < 32u ? host_lane() + (n) : host_lane(), __FILE__, __LINE__)

@@ -1,9 +1,9 @@
 /* test_host_kernels.cpp: every kernel of cuda/, run on the host and compared bit for bit with the reference.
  * timeout: 600
  *
- * Where there is no GPU this is what stands between a fault in a kernel and the users: host_cuda.h runs a block's threads
- * in three orders, under AddressSanitizer too (make sanitize). The first tests plant faults in kernels of their own and
- * demand that they are seen: a check that cannot fail proves nothing.
+ * Where there is no GPU this is what stands between a fault in a kernel and the users: host_cuda.h runs a block's
+ * threads in three orders, under AddressSanitizer too (make sanitize). The first tests plant faults in kernels of their
+ * own and demand that they are seen: a check that cannot fail proves nothing.
  */
 #include "host_cuda.h"
 
@@ -236,8 +236,8 @@ static bool launched(const char *problem)
     return !problem;
 }
 
-/* Trains in launches of at most `piece` steps that do not cross more ends of epochs than they may (a part of an epoch, or
- * whole ones), and compares with the reference. */
+/* Trains in launches of at most `piece` steps that do not cross more ends of epochs than they may (a part of an epoch,
+ * or whole ones), and compares with the reference. */
 static bool trains_like(const struct made &made, const struct lm_trial &trial, const struct trained &wanted,
                         unsigned block, uint32_t piece, host_order order)
 {
@@ -365,10 +365,10 @@ struct layered {
     }
     bool step(const float *x, int label, float rate)
     {
-        bool ok = forward(0, x, 1, LM_GPU_RELU, activation[0].data(), (uint32_t)activation[0].size()) &&
-                  forward(1, activation[0].data(), 1, LM_GPU_RELU, activation[1].data(),
-                          (uint32_t)activation[1].size()) &&
-                  forward(2, activation[1].data(), 1, LM_GPU_LINEAR, activation[2].data(), LM_CLASSES);
+        bool ok =
+            forward(0, x, 1, LM_GPU_RELU, activation[0].data(), (uint32_t)activation[0].size()) &&
+            forward(1, activation[0].data(), 1, LM_GPU_RELU, activation[1].data(), (uint32_t)activation[1].size()) &&
+            forward(2, activation[1].data(), 1, LM_GPU_LINEAR, activation[2].data(), LM_CLASSES);
         for (int c = 0; c < LM_CLASSES; c++)
             delta[2][(size_t)c] = activation[2][(size_t)c] - (c == label ? 1.0f : 0.0f);
         return ok && backward(1) && backward(0) && update(2, activation[1].data(), rate) &&
@@ -443,10 +443,10 @@ static bool score_layers(int variant, const struct lm_gpu_layout &layout, const 
             ok = launched(host_launch(lm_forward_kernel, blocks_for(n * f.columns, LM_GPU_INFER_BLOCK),
                                       LM_GPU_INFER_BLOCK, 0, order, f));
         else
-            ok = launched(host_launch(lm_shared_kernel,
-                                      dim3(blocks_for(n, LM_GPU_SHARED_SAMPLES),
-                                           blocks_for(LM_ROUND4(f.layer.outputs), LM_GPU_SHARED_ROWS)),
-                                      LM_GPU_INFER_BLOCK, lm_gpu_shared_bytes_of(f.layer), order, f));
+            ok = launched(host_launch(
+                lm_shared_kernel,
+                dim3(blocks_for(n, LM_GPU_SHARED_SAMPLES), blocks_for(LM_ROUND4(f.layer.outputs), LM_GPU_SHARED_ROWS)),
+                LM_GPU_INFER_BLOCK, lm_gpu_shared_bytes_of(f.layer), order, f));
     }
     return ok;
 }

@@ -298,7 +298,7 @@ static void test_notes(void **state)
     assert_true(r.inference_trial == -1);
     assert_null(lm_results_find_note(&r, "a"));
     for (int i = 0; i < 20; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "n%d", i);
         assert_int_equal(lm_results_note(&r, name, "old", &err), LM_OK);
         assert_int_equal(lm_results_note(&r, name, name, &err), LM_OK); /* the last word counts */
