@@ -140,8 +140,7 @@ need-hdf5:
 	@$(if $(HDF5_LIBS),:,echo >&2 '$(no_hdf5)'; exit 1)
 
 # Both are rewritten only when they change: then everything, or what includes version.h, is built again.
-$(BUILD)/flags: export text = $(CC) $(LIBCC) $(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LIBS_ALL) \
-    $(nvcc_flags)
+$(BUILD)/flags: export text = $(CC) $(LIBCC) $(MPICC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(LIBS_ALL)
 $(BUILD)/version.h: export text = $(version_h)
 $(BUILD)/flags $(BUILD)/version.h: FORCE
 	@mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" >$@

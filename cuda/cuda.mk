@@ -39,7 +39,12 @@ $(cuda_library): $(cuda_objects)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/cuda/%.o: cuda/%.cu $(BUILD)/flags
+# nvcc takes its time: it works again when its own flags change, not when the library's do.
+$(BUILD)/nvcc-flags: export text = $(NVCC) $(nvcc_flags)
+$(BUILD)/nvcc-flags: FORCE
+	@mkdir -p $(@D); printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" >$@
+
+$(BUILD)/cuda/%.o: cuda/%.cu $(BUILD)/nvcc-flags
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(nvcc_flags) -MD -MP -MF $(@:.o=.d) -c $< -o $@

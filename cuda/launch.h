@@ -1,4 +1,4 @@
-/* launch.h: the kernels as C calls them. Only the .cu files behind it need nvcc; everything that decides when to launch
+/* launch.h: the kernels as C calls them. Only launch.cu behind it needs nvcc; everything that decides when to launch
  * what is C. Each launch is asynchronous, and returns what CUDA says of it (cudaGetLastError). */
 #ifndef LM_GPU_LAUNCH_H
 #define LM_GPU_LAUNCH_H
@@ -11,23 +11,21 @@
 extern "C" {
 #endif
 
-/* layers.cu */
 cudaError_t lm_launch_forward(struct lm_gpu_forward f, unsigned block, cudaStream_t stream);
 cudaError_t lm_launch_delta(struct lm_gpu_delta d, unsigned block, cudaStream_t stream);
 cudaError_t lm_launch_update(struct lm_gpu_update u, unsigned block, cudaStream_t stream);
 
-/* batch.cu */
 cudaError_t lm_launch_shared(struct lm_gpu_forward f, unsigned block,
                              cudaStream_t stream); /* block: a multiple of 16 */
 cudaError_t lm_launch_fused(struct lm_gpu_fused f, cudaStream_t stream);
 
-/* train.cu. shared: lm_gpu_training_bytes_of, which lm_train_allow_shared must have allowed. */
+/* shared: lm_gpu_training_bytes_of, which lm_train_allow_shared must have allowed. */
 cudaError_t lm_launch_train(struct lm_gpu_training t, unsigned block, size_t shared, cudaStream_t stream);
 /* Shared memory beyond 48 KiB must be asked for, kernel by kernel. *fixed: what the kernel has without asking. */
 cudaError_t lm_train_fixed_shared(size_t *fixed);
 cudaError_t lm_train_allow_shared(size_t dynamic);
 
-/* tiny.cu: does code of this build run on the device in use? */
+/* Does code of this build run on the device in use? */
 cudaError_t lm_launch_tiny(unsigned *device_word, unsigned value);
 
 #ifdef __cplusplus

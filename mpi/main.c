@@ -83,7 +83,6 @@ static int work(int argc, char **argv, const struct lm_options *options, const s
 int main(int argc, char **argv)
 {
     double start = lm_now();
-    hold_standard_streams();
     struct lm_options options;
     struct lm_error err;
     char *command_line = lm_command_line(argc, argv); /* before the parser sorts argv */

@@ -114,7 +114,7 @@ static int load_provenance(struct lm_results_reader *reader, struct lm_results *
             free(names.name[--names.n]);
         from = 0;
         if (H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &from, add_name, &names) < 0)
-            status = lm_h5_fail(err, LM_BAD_INPUT, group, NULL, "cannot list its attributes");
+            status = lm_h5_fail(err, LM_BAD_INPUT, -1, NULL, "cannot list its attributes");
     }
     for (size_t i = 0; i < names.n; i++) {
         if (status == LM_OK)

@@ -1,0 +1,86 @@
+/* launch.cu: see launch.h. The one file that nvcc compiles: what it needs for a file and an architecture, kernels or
+ * not, is more than these kernels take, so they share it. */
+#include "launch.h"
+
+#include "infer_kernels.cuh"
+#include "layer_kernels.cuh"
+#include "train_kernel.cuh"
+
+static unsigned blocks_for(size_t threads, unsigned block)
+{
+    return (unsigned)((threads + block - 1) / block);
+}
+
+/* ---- a kernel a layer ---- */
+
+extern "C" cudaError_t lm_launch_forward(struct lm_gpu_forward f, unsigned block, cudaStream_t stream)
+{
+    lm_forward_kernel<<<blocks_for((size_t)f.n * f.columns, block), block, 0, stream>>>(f);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_delta(struct lm_gpu_delta d, unsigned block, cudaStream_t stream)
+{
+    lm_delta_kernel<<<blocks_for(LM_ROUND4(d.next.inputs), block), block, 0, stream>>>(d);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_update(struct lm_gpu_update u, unsigned block, cudaStream_t stream)
+{
+    lm_update_kernel<<<blocks_for((size_t)u.layer.outputs * (u.layer.inputs + 1), block), block, 0, stream>>>(u);
+    return cudaGetLastError();
+}
+
+/* ---- scoring batches: under 48 KiB of shared memory for every shape, so there is nothing to opt into ---- */
+
+extern "C" cudaError_t lm_launch_shared(struct lm_gpu_forward f, unsigned block, cudaStream_t stream)
+{
+    const dim3 grid(blocks_for(f.n, LM_GPU_SHARED_SAMPLES), blocks_for(LM_ROUND4(f.layer.outputs), LM_GPU_SHARED_ROWS));
+    lm_shared_kernel<<<grid, block, lm_gpu_shared_bytes_of(f.layer), stream>>>(f);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_fused(struct lm_gpu_fused f, cudaStream_t stream)
+{
+    static_assert(LM_GPU_FUSED_SAMPLES * (LM_PIXELS + 4 + 2 * LM_GPU_WIDEST_PITCH) * sizeof(float) < 48 * 1024,
+                  "the widest network needs an opt-in");
+    lm_fused_kernel<<<blocks_for(f.n, LM_GPU_FUSED_SAMPLES), LM_GPU_INFER_BLOCK, lm_gpu_fused_bytes_of(&f.layout),
+                      stream>>>(f);
+    return cudaGetLastError();
+}
+
+/* ---- training by one block ---- */
+
+extern "C" cudaError_t lm_launch_train(struct lm_gpu_training t, unsigned block, size_t shared, cudaStream_t stream)
+{
+    lm_train_kernel<<<1, block, shared, stream>>>(t);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_train_fixed_shared(size_t *fixed)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t result = cudaFuncGetAttributes(&attributes, lm_train_kernel);
+    *fixed = result == cudaSuccess ? attributes.sharedSizeBytes : 0;
+    return result;
+}
+
+extern "C" cudaError_t lm_train_allow_shared(size_t dynamic)
+{
+    return cudaFuncSetAttribute(lm_train_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)dynamic);
+}
+
+/* ---- the smallest kernel ---- */
+
+/* A kernel without code for the device is not launched, and who does not look never learns: the results are whatever
+ * lay in memory. If this one answers, there is code for all of them. */
+static __global__ void tiny_kernel(unsigned *word, unsigned value)
+{
+    *word = value;
+}
+
+extern "C" cudaError_t lm_launch_tiny(unsigned *device_word, unsigned value)
+{
+    tiny_kernel<<<1, 1>>>(device_word, value);
+    return cudaGetLastError();
+}
