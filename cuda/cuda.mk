@@ -25,7 +25,7 @@ cuda_libs := $(cuda_lib) -lpthread -ldl -lrt
 
 # The contract of numbers, again: no contraction, no flushing, no approximations (src/arithmetic.h).
 nvcc_flags = -std=c++17 -O3 -lineinfo $(if $(CUDA_DEBUG),-G -g) -Isrc -Icuda -I$(BUILD) --threads 2 \
-    $(if $(WERROR),-Werror all-warnings -Xcompiler=-Wall$(comma)-Wextra$(comma)-Werror) $(NVCCFLAGS) \
+    $(if $(WERROR),-Werror all-warnings -Xcompiler=-Wall$(comma)-Wextra$(comma)-Werror) -Xcompiler=-fno-exceptions$(comma)-fno-threadsafe-statics $(NVCCFLAGS) \
     -fmad=false -ftz=false -prec-div=true -prec-sqrt=true $(cuda_codes)
 
 cuda_define := -DLM_HAVE_CUDA

@@ -83,8 +83,9 @@ typedef int64_t wide_bits __attribute__((vector_size(32)));
 
 /* a b is exact in double (48 bits). The sum with c is not: its error is (exactly) known, and where there is one, the
  * sum's last bit is made odd, in the error's direction. Rounding an odd sum to float then never takes a tie that is
- * none: a double has more than two bits more than a float. Infinities and NaN have an error of NaN, and stay. */
-INLINE vec vec_fma(vec a, vec b, vec c)
+ * none: a double has more than two bits more than a float. Infinities and NaN have an error of NaN, and stay.
+ * Not inlined: a hundred copies of it in the unrolled step take the compiler minutes. */
+static __attribute__((noinline)) vec vec_fma(vec a, vec b, vec c)
 {
     wide product = __builtin_convertvector(a, wide) * __builtin_convertvector(b, wide);
     wide addend = __builtin_convertvector(c, wide);

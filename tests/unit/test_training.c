@@ -218,6 +218,24 @@ static void test_weights_not_finite(void **state)
     lm_problem_free(&problem);
 }
 
+/* An infinite loss is no finite one, though nothing is a NaN and the weights stay finite. */
+static void test_infinite_loss(void **state)
+{
+    struct lm_problem problem = made_problem(1, 2);
+
+    (void)state;
+    for (int p = 0; p < LM_PIXELS; p++)
+        problem.train.x[p] = 1e25f;
+    struct run run = train(&problem, trial_of(1e-38f, 1), no_tick);
+    assert_int_equal(run.code, LM_OK);
+    assert_int_equal(run.result.status, LM_TRIAL_DIVERGED);
+    assert_int_equal(run.result.epochs_run, 0);
+    assert_true(isnan(run.result.loss[0]));
+    assert_string_equal(run.result.reason, "the loss of epoch 1 is not finite");
+    run_free(&run);
+    lm_problem_free(&problem);
+}
+
 static void test_finished(void **state)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
@@ -410,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_diverges_at_once),
         cmocka_unit_test(test_diverges_later),
         cmocka_unit_test(test_weights_not_finite),
+        cmocka_unit_test(test_infinite_loss),
         cmocka_unit_test(test_finished),
         cmocka_unit_test(test_decay),
         cmocka_unit_test(test_tick),
