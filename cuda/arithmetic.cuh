@@ -22,7 +22,10 @@
 
 #define LM_ALL_LANES 0xffffffffu
 
-/* One term into its partial sum. */
+/* One term into its partial sum. A sum starts from LM_NO_TERM: fma(a, b, -0) is a b rounded, its zeros' signs too, so
+ * the first term needs no code of its own, and loops come out in whole turns of four. */
+#define LM_NO_TERM (-0.0f)
+
 __device__ __forceinline__ float lm_term(float a, float b, float p)
 {
     return __fmaf_rn(a, b, p);
@@ -33,36 +36,80 @@ __device__ __forceinline__ float4 lm_load4(const float *from)
     return *reinterpret_cast<const float4 *>(from);
 }
 
-/* Rule 1 by one thread: the sum of a[j] b[j], j = 0 ... n-1, n rounded up to a multiple of four (padding is +0). Both
- * are aligned to 16 bytes: a load holds one term of each of the four partial sums. */
-__device__ __forceinline__ float lm_sum(const float *a, const float *b, uint32_t n)
+__device__ __forceinline__ void lm_store4(float *to, float4 v)
 {
-    float4 u = lm_load4(a), v = lm_load4(b);
-    float p0 = __fmul_rn(u.x, v.x), p1 = __fmul_rn(u.y, v.y), p2 = __fmul_rn(u.z, v.z), p3 = __fmul_rn(u.w, v.w);
-    for (uint32_t j = 4; j < n; j += 4) {
-        u = lm_load4(a + j);
-        v = lm_load4(b + j);
-        p0 = lm_term(u.x, v.x, p0);
-        p1 = lm_term(u.y, v.y, p1);
-        p2 = lm_term(u.z, v.z, p2);
-        p3 = lm_term(u.w, v.w, p3);
-    }
-    return __fadd_rn(__fadd_rn(p0, p1), __fadd_rn(p2, p3));
+    *reinterpret_cast<float4 *>(to) = v;
 }
 
-/* The same down a column: the sum of a[i * pitch] b[i]. */
+/* Rule 1 by one thread: the sum of a[j] b[j], j = 0 ... n-1, n rounded up to a multiple of four (padding is +0). Both
+ * are aligned to 16 bytes: a load holds one term of each of the four partial sums. Sixteen terms at a time, all loads
+ * before the first product: with so few threads the wait for one load after the other would be most of the time, and a
+ * loop that may end at each turn is not unrolled so by itself. */
+struct lm_partials {
+    float p0, p1, p2, p3;
+};
+
+__device__ __forceinline__ void lm_four_terms(struct lm_partials *p, float4 u, float4 v)
+{
+    p->p0 = lm_term(u.x, v.x, p->p0);
+    p->p1 = lm_term(u.y, v.y, p->p1);
+    p->p2 = lm_term(u.z, v.z, p->p2);
+    p->p3 = lm_term(u.w, v.w, p->p3);
+}
+
+__device__ __forceinline__ float lm_total(struct lm_partials p)
+{
+    return __fadd_rn(__fadd_rn(p.p0, p.p1), __fadd_rn(p.p2, p.p3));
+}
+
+__device__ __forceinline__ float lm_sum(const float *a, const float *b, uint32_t n)
+{
+    struct lm_partials p = {LM_NO_TERM, LM_NO_TERM, LM_NO_TERM, LM_NO_TERM};
+    uint32_t j = 0;
+    for (; j + 12 < n; j += 16) {
+        const float4 u0 = lm_load4(a + j), u1 = lm_load4(a + j + 4), u2 = lm_load4(a + j + 8),
+                     u3 = lm_load4(a + j + 12);
+        const float4 v0 = lm_load4(b + j), v1 = lm_load4(b + j + 4), v2 = lm_load4(b + j + 8),
+                     v3 = lm_load4(b + j + 12);
+        lm_four_terms(&p, u0, v0);
+        lm_four_terms(&p, u1, v1);
+        lm_four_terms(&p, u2, v2);
+        lm_four_terms(&p, u3, v3);
+    }
+    for (; j < n; j += 4)
+        lm_four_terms(&p, lm_load4(a + j), lm_load4(b + j));
+    return lm_total(p);
+}
+
+/* The same down a column: the sum of a[i * pitch] b[i]. b is aligned to 16 bytes. */
+__device__ __forceinline__ float4 lm_load_column(const float *a, uint32_t pitch)
+{
+    float4 u;
+    u.x = a[0];
+    u.y = a[pitch];
+    u.z = a[2 * pitch];
+    u.w = a[3 * pitch];
+    return u;
+}
+
 __device__ __forceinline__ float lm_sum_column(const float *a, uint32_t pitch, const float *b, uint32_t n)
 {
-    float p0 = __fmul_rn(a[0], b[0]), p1 = __fmul_rn(a[pitch], b[1]), p2 = __fmul_rn(a[2 * pitch], b[2]),
-          p3 = __fmul_rn(a[3 * pitch], b[3]);
-    for (uint32_t i = 4; i < n; i += 4) {
+    struct lm_partials p = {LM_NO_TERM, LM_NO_TERM, LM_NO_TERM, LM_NO_TERM};
+    uint32_t i = 0;
+    for (; i + 12 < n; i += 16) {
         const float *row = a + i * pitch;
-        p0 = lm_term(row[0], b[i], p0);
-        p1 = lm_term(row[pitch], b[i + 1], p1);
-        p2 = lm_term(row[2 * pitch], b[i + 2], p2);
-        p3 = lm_term(row[3 * pitch], b[i + 3], p3);
+        const float4 u0 = lm_load_column(row, pitch), u1 = lm_load_column(row + 4 * pitch, pitch),
+                     u2 = lm_load_column(row + 8 * pitch, pitch), u3 = lm_load_column(row + 12 * pitch, pitch);
+        const float4 v0 = lm_load4(b + i), v1 = lm_load4(b + i + 4), v2 = lm_load4(b + i + 8),
+                     v3 = lm_load4(b + i + 12);
+        lm_four_terms(&p, u0, v0);
+        lm_four_terms(&p, u1, v1);
+        lm_four_terms(&p, u2, v2);
+        lm_four_terms(&p, u3, v3);
     }
-    return __fadd_rn(__fadd_rn(p0, p1), __fadd_rn(p2, p3));
+    for (; i < n; i += 4)
+        lm_four_terms(&p, lm_load_column(a + i * pitch, pitch), lm_load4(b + i));
+    return lm_total(p);
 }
 
 /* Rule 1 by four neighbouring lanes, each with one partial sum: the last step, for the whole warp. A sum of two does

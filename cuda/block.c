@@ -164,8 +164,11 @@ static int launch_epochs(struct lm_gpu_session *s, struct block_run *run, struct
 {
     size_t n = c->order.n;
     int code = LM_OK;
-    if (epochs > 1)
-        return launch(s, run, c, 0, epochs * n, err);
+    if (epochs > 1) {
+        /* A kernel that stops early leaves the later sums unwritten, and they are copied out with the others. */
+        code = lm_gpu_clear(s, run->training.loss, epochs * sizeof *run->training.loss, err);
+        return code == LM_OK ? launch(s, run, c, 0, epochs * n, err) : code;
+    }
     for (size_t first = 0, steps; first < n && code == LM_OK; first += steps) {
         double fit = SECONDS_A_LAUNCH / run->step_seconds;
         steps = fit < 1.0 ? 1 : fit < (double)(n - first) ? (size_t)fit : n - first;

@@ -24,7 +24,7 @@ cuda_include := $(firstword $(wildcard $(foreach d,include targets/x86_64-linux/
 cuda_libs := $(cuda_lib) -lpthread -ldl -lrt
 
 # The contract of numbers, again: no contraction, no flushing, no approximations (src/arithmetic.h).
-nvcc_flags = -std=c++17 -O3 -lineinfo $(if $(CUDA_DEBUG),-G -g) -Isrc -Icuda -I$(BUILD) --threads 2 \
+nvcc_flags = -std=c++17 -O3 $(if $(CUDA_DEBUG),-G -g,-lineinfo) -Isrc -Icuda -I$(BUILD) --threads 2 \
     $(if $(WERROR),-Werror all-warnings -Xcompiler=-Wall$(comma)-Wextra$(comma)-Werror) -Xcompiler=-fno-exceptions$(comma)-fno-threadsafe-statics $(NVCCFLAGS) \
     -fmad=false -ftz=false -prec-div=true -prec-sqrt=true $(cuda_codes)
 

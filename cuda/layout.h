@@ -6,7 +6,7 @@
  *     different banks of shared memory;
  *   - rows and biases are rounded up to a multiple of four outputs.
  * All padding is +0. So a sum along a row, or down a column, runs over whole groups of four without asking where the
- * network ends, and the padding's terms are the (+0)(+0) that rule 1 demands. Kernels never write to the padding.
+ * network ends, and the padding's terms are the (+0)(+0) that rule 1 demands. Kernels write nothing else there.
  *
  * The same array is copied to the device in one call and staged in shared memory word by word. Left out: a layout for
  * each kernel. One is enough to test, and its padding costs 6 % for the lab's network.

@@ -78,7 +78,7 @@ __device__ __forceinline__ void lm_fetch(const struct lm_gpu_training &t, uint32
 /* What was fetched, into buffer k. */
 __device__ __forceinline__ void lm_place(const struct lm_block &b, uint32_t k, const struct lm_ahead &ahead)
 {
-    *reinterpret_cast<float4 *>(b.x + k * LM_PIXELS + 4 * threadIdx.x) = ahead.pixels;
+    lm_store4(b.x + k * LM_PIXELS + 4 * threadIdx.x, ahead.pixels);
     if (threadIdx.x == 0)
         b.label[k] = ahead.label;
 }
@@ -113,12 +113,17 @@ __device__ __forceinline__ float lm_quad_z(const struct lm_gpu_layer &layer, con
                                            uint32_t i)
 {
     const uint32_t lane = threadIdx.x & 3;
-    float p = 0.0f;
+    float p = LM_NO_TERM;
     if (i < layer.outputs) {
-        const float *row = parameters + layer.weights + i * layer.pitch;
-        p = __fmul_rn(row[lane], x[lane]);
-        for (uint32_t j = lane + 4; j < LM_ROUND4(layer.inputs); j += 4)
-            p = lm_term(row[j], x[j], p);
+        const float *w = parameters + layer.weights + i * layer.pitch + lane, *v = x + lane;
+        uint32_t j = 0;
+        for (; j + 12 < layer.inputs; j += 16) { /* as in lm_sum */
+            const float w0 = w[j], w1 = w[j + 4], w2 = w[j + 8], w3 = w[j + 12];
+            const float v0 = v[j], v1 = v[j + 4], v2 = v[j + 8], v3 = v[j + 12];
+            p = lm_term(w3, v3, lm_term(w2, v2, lm_term(w1, v1, lm_term(w0, v0, p))));
+        }
+        for (; j < layer.inputs; j += 4)
+            p = lm_term(w[j], v[j], p);
     }
     p = lm_sum_of_quad(p);
     return i < layer.outputs ? __fadd_rn(p, parameters[layer.biases + i]) : 0.0f;
@@ -157,17 +162,53 @@ __device__ __forceinline__ void lm_block_deltas(const struct lm_gpu_layer &next,
             a[j] > 0.0f ? lm_sum_column(parameters + next.weights + j, next.pitch, next_delta, next.outputs) : 0.0f;
 }
 
+/* Four weights of one row. Columns behind the layer's inputs are padding, and stay +0 even if t is not finite. */
+__device__ __forceinline__ float4 lm_updated_weights(float4 w, float t, float4 x, uint32_t column, uint32_t inputs)
+{
+    w.x = lm_updated_weight(w.x, t, x.x);
+    w.y = column + 1 < inputs ? lm_updated_weight(w.y, t, x.y) : 0.0f;
+    w.z = column + 2 < inputs ? lm_updated_weight(w.z, t, x.z) : 0.0f;
+    w.w = column + 3 < inputs ? lm_updated_weight(w.w, t, x.w) : 0.0f;
+    return w;
+}
+
+/* A thread keeps its four columns' inputs and goes down the rows, four rows at a time: all loads, then all stores,
+ * since nobody can tell the compiler that one row's store does not change the next one's load. A row has as many
+ * threads as its groups of four columns, rounded up to a power of two: 32 at most. */
 __device__ __forceinline__ void lm_block_update(const struct lm_gpu_layer &layer, float *parameters, float rate,
                                                 const float *delta, const float *x)
 {
-    const uint32_t warps = blockDim.x / LM_WARP, lane = threadIdx.x % LM_WARP;
-    for (uint32_t i = threadIdx.x / LM_WARP; i < layer.outputs; i += warps) {
+    const uint32_t groups = LM_ROUND4(layer.inputs) / 4,
+                   bits = groups > 1 ? 32 - (uint32_t)__clz((int)(groups - 1)) : 0;
+    const uint32_t column = 4 * (threadIdx.x & ((1u << bits) - 1)), rows = blockDim.x >> bits;
+    if (column >= layer.inputs)
+        return; /* no barrier follows in here */
+    const float4 v = lm_load4(x + column);
+    float *w = parameters + layer.weights + column, *b = parameters + layer.biases;
+    uint32_t i = threadIdx.x >> bits;
+    for (; i + 3 * rows < layer.outputs; i += 4 * rows) {
+        const uint32_t i1 = i + rows, i2 = i1 + rows, i3 = i2 + rows;
+        const float t0 = __fmul_rn(rate, delta[i]), t1 = __fmul_rn(rate, delta[i1]), t2 = __fmul_rn(rate, delta[i2]),
+                    t3 = __fmul_rn(rate, delta[i3]);
+        const float4 w0 = lm_load4(w + i * layer.pitch), w1 = lm_load4(w + i1 * layer.pitch),
+                     w2 = lm_load4(w + i2 * layer.pitch), w3 = lm_load4(w + i3 * layer.pitch);
+        const float b0 = b[i], b1 = b[i1], b2 = b[i2], b3 = b[i3];
+        lm_store4(w + i * layer.pitch, lm_updated_weights(w0, t0, v, column, layer.inputs));
+        lm_store4(w + i1 * layer.pitch, lm_updated_weights(w1, t1, v, column, layer.inputs));
+        lm_store4(w + i2 * layer.pitch, lm_updated_weights(w2, t2, v, column, layer.inputs));
+        lm_store4(w + i3 * layer.pitch, lm_updated_weights(w3, t3, v, column, layer.inputs));
+        if (column == 0) {
+            b[i] = lm_updated_bias(b0, t0);
+            b[i1] = lm_updated_bias(b1, t1);
+            b[i2] = lm_updated_bias(b2, t2);
+            b[i3] = lm_updated_bias(b3, t3);
+        }
+    }
+    for (; i < layer.outputs; i += rows) {
         const float t = __fmul_rn(rate, delta[i]);
-        float *row = parameters + layer.weights + i * layer.pitch;
-        for (uint32_t j = lane; j < layer.inputs; j += LM_WARP)
-            row[j] = lm_updated_weight(row[j], t, x[j]);
-        if (lane == 0)
-            parameters[layer.biases + i] = lm_updated_bias(parameters[layer.biases + i], t);
+        lm_store4(w + i * layer.pitch, lm_updated_weights(lm_load4(w + i * layer.pitch), t, v, column, layer.inputs));
+        if (column == 0)
+            b[i] = lm_updated_bias(b[i], t);
     }
 }
 

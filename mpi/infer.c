@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "command.h"
+#include "devices.h"
 #include "evaluate.h"
 #include "infer.h"
 #include "packed_source.h"
@@ -296,7 +297,7 @@ int lm_command_infer(const struct lm_call *call)
     lm_broadcast(world, &packed, sizeof packed);
     if (packed)
         return lm_infer_packed(&infer);
-    if ((code = lm_prepare_backend(call, &infer.backend)) == LM_OK &&
+    if ((code = lm_devices_backend(call, &infer.backend)) == LM_OK &&
         (code = lm_prepare_output(call, &infer.output)) == LM_OK && (code = load(&infer, &n)) == LM_OK &&
         (code = lm_prepare_ranks(world, infer.backend, &infer.results)) == LM_OK &&
         (code = score(&infer, n)) == LM_OK && (code = validate(&infer)) == LM_OK) {

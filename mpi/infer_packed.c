@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "devices.h"
 #include "infer.h"
 #include "packed_source.h"
 #include "prepare.h"
@@ -187,7 +188,7 @@ int lm_infer_packed(struct lm_infer *infer)
     struct packed_infer p = {.infer = infer};
     struct lm_error err;
     int code;
-    if ((code = lm_prepare_backend(call, &infer->backend)) == LM_OK &&
+    if ((code = lm_devices_backend(call, &infer->backend)) == LM_OK &&
         (code = lm_prepare_output(call, &infer->output)) == LM_OK && (code = load(&p)) == LM_OK &&
         (code = lm_prepare_ranks(world, infer->backend, &infer->results)) == LM_OK && (code = score(&p)) == LM_OK &&
         (code = validate(&p)) == LM_OK) {

@@ -2,17 +2,18 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "devices.h"
 #include "prepare.h"
 #include "provenance.h"
 #include "report.h"
 
 static void print_backends(FILE *f)
 {
-    fprintf(f, "\n%-12s %-5s %s\n", "device", "here", "what it is");
+    fprintf(f, "\n%-18s %-5s %s\n", "device", "here", "what it is");
     for (const struct lm_backend *const *b = lm_backends(); *b; b++) {
         struct lm_error why;
         int there = (*b)->probe(&why) == LM_OK;
-        fprintf(f, "%-12s %-5s %s%s%s\n", (*b)->name, there ? "yes" : "no", (*b)->summary, there ? "" : "; ",
+        fprintf(f, "%-18s %-5s %s%s%s\n", (*b)->name, there ? "yes" : "no", (*b)->summary, there ? "" : "; ",
                 there ? "" : why.text);
     }
 }
@@ -23,7 +24,7 @@ int lm_command_info(const struct lm_call *call)
     const struct lm_backend *backend;
     struct lm_pair pair[LM_VERSIONS];
     struct lm_error err;
-    int code = lm_agree(call->world, lm_backend_find("auto", &backend, &err), &err);
+    int code = lm_devices_backend(call, &backend);
     if (code == LM_OK)
         code = lm_prepare_ranks(call->world, backend, &results);
     if (code == LM_OK && call->world->rank == 0) {

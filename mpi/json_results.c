@@ -95,6 +95,11 @@ void lm_json_execution(struct lm_json *json, const struct lm_results *results)
         lm_json_whole(json, "rank", (int64_t)r);
         lm_json_text(json, "host", results->ranks[r].host);
         lm_json_text(json, "device", results->ranks[r].device);
+        if (results->ranks[r].uuid[0]) {
+            lm_json_text(json, "uuid", results->ranks[r].uuid);
+            lm_json_text(json, "pci", results->ranks[r].pci);
+            lm_json_whole(json, "shared", results->ranks[r].shared);
+        }
         for (int phase = 0; phase < LM_PHASES; phase++) {
             char key[32];
             snprintf(key, sizeof key, "%s_s", lm_phase_name[phase]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices.h"
 #include "evaluate.h"
 #include "paths.h"
 #include "shard.h"
@@ -77,12 +78,6 @@ int lm_prepare_agree(const struct lm_call *call)
 
 /* ---- devices and ranks ---- */
 
-int lm_prepare_backend(const struct lm_call *call, const struct lm_backend **backend)
-{
-    struct lm_error err;
-    return lm_agree_once(call->world, lm_backend_find(call->options->device, backend, &err), &err);
-}
-
 void lm_device_of(const struct lm_backend *backend, char *device, size_t size)
 {
     snprintf(device, size, "%.*s", (int)strcspn(backend->name, ":-"), backend->name);
@@ -91,11 +86,9 @@ void lm_device_of(const struct lm_backend *backend, char *device, size_t size)
 int lm_prepare_ranks(const struct lm_world *world, const struct lm_backend *backend, struct lm_results *results)
 {
     struct lm_error err;
-    struct lm_rank own = {0};
-    int code = LM_OK;
-    snprintf(own.host, sizeof own.host, "%s", world->host);
-    snprintf(own.device, sizeof own.device, "%s", backend->name);
-    if (world->rank == 0) {
+    struct lm_rank own;
+    int code = lm_devices_describe(world, backend, &own, &err);
+    if (code == LM_OK && world->rank == 0) {
         results->n_ranks = (size_t)world->size;
         results->ranks = calloc(results->n_ranks, sizeof *results->ranks);
         if (!results->ranks)
@@ -104,6 +97,8 @@ int lm_prepare_ranks(const struct lm_world *world, const struct lm_backend *back
     if ((code = lm_agree(world, code, &err)) == LM_OK)
         LM_MPI(world,
                MPI_Gather(&own, (int)sizeof own, MPI_BYTE, results->ranks, (int)sizeof own, MPI_BYTE, 0, world->comm));
+    if (code == LM_OK && world->rank == 0)
+        lm_devices_find_shared(world, results->ranks, results->n_ranks);
     return code;
 }
 

@@ -11,8 +11,6 @@
  * not started several worlds of one rank. */
 int lm_prepare_agree(const struct lm_call *call);
 
-/* The backend that --device asks for, on every rank, or the same failure on all. */
-int lm_prepare_backend(const struct lm_call *call, const struct lm_backend **backend);
 /* "cpu" of "cpu-ref". */
 void lm_device_of(const struct lm_backend *backend, char *device, size_t size);
 

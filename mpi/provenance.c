@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "arithmetic.h"
+#include "gpu.h"
 #include "version.h"
 
 static const char *const environment[] = {
@@ -95,7 +96,7 @@ void lm_versions(struct lm_pair pair[LM_VERSIONS])
     snprintf(pair[4].value, sizeof pair[4].value, "%u.%u.%u (built against %d.%d.%d)", major, minor, release,
              H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE);
     pair[5].name = "cuda";
-    snprintf(pair[5].value, sizeof pair[5].value, "none: no GPU backend in this version");
+    lm_gpu_version(pair[5].value, sizeof pair[5].value);
 }
 
 /* ---- all of it ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checks.h"
+#include "devices.h"
 #include "evaluate.h"
 #include "provenance.h"
 #include "version.h"
@@ -39,8 +40,8 @@ void lm_report_ranks(const struct lm_results *results, FILE *f)
             snprintf(range, sizeof range, "%zu-%zu", r, next - 1);
         else
             snprintf(range, sizeof range, "%zu", r);
-        fprintf(f, "%-11s %-32s %s %s%s\n", range, rank->host, rank->device, rank->uuid,
-                rank->shared ? " (shared)" : "");
+        fprintf(f, "%-11s %-32s %s%s%s%s%s%s\n", range, rank->host, rank->device, rank->uuid[0] ? " " : "", rank->uuid,
+                rank->pci[0] ? " " : "", rank->pci, rank->shared ? " (shared)" : "");
     }
 }
 
@@ -247,8 +248,8 @@ void lm_report_figure_of_merit(const struct lm_report_input *input, FILE *f)
         put_rate(f, "trainings_per_s", (double)results->n_trials, input->times->train, valid);
     }
     put_rate(f, "infer_samples_per_s", (double)results->n_scores, infer, valid);
-    fprintf(f, " scope=end_to_end ranks=%zu gpus=0 slowest_rank=%zu status=%s\n", results->n_ranks, slowest_rank,
-            lm_outcome_word(input));
+    fprintf(f, " scope=end_to_end ranks=%zu gpus=%zu slowest_rank=%zu status=%s\n", results->n_ranks,
+            lm_devices_count(results->ranks, results->n_ranks), slowest_rank, lm_outcome_word(input));
 }
 
 /* ---- all of it ---- */

@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "command.h"
+#include "devices.h"
 #include "keep.h"
 #include "prepare.h"
 #include "provenance.h"
@@ -307,7 +308,7 @@ int lm_command_run(const struct lm_call *call)
     if (call->options->dry_run)
         return plan(call);
     run.times.start = lm_now() - call->start;
-    if ((code = lm_prepare_backend(call, &run.backend)) == LM_OK && (code = allocate(&run)) == LM_OK &&
+    if ((code = lm_devices_backend(call, &run.backend)) == LM_OK && (code = allocate(&run)) == LM_OK &&
         (code = lm_prepare_ranks(call->world, run.backend, &run.results)) == LM_OK &&
         (code = lm_prepare_output(call, &run.output)) == LM_OK && /* before any work */
         (code = load(&run)) == LM_OK &&                           /* rank 0 reads, all receive */

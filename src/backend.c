@@ -11,7 +11,7 @@
 const struct lm_backend *const *lm_backends(void)
 {
 #define ADDRESS(table) &table,
-    static const struct lm_backend *const list[] = {LM_EACH_GPU_BACKEND(ADDRESS) ADDRESS(lm_backend_cpu_ref) NULL};
+    static const struct lm_backend *const list[] = {LM_EACH_GPU_BACKEND(ADDRESS) LM_EACH_CPU_BACKEND(ADDRESS) NULL};
 #undef ADDRESS
     return list;
 }

@@ -10,9 +10,15 @@ void lm_cpu_close(void *session);
 size_t lm_cpu_capacity(const void *session);
 int lm_cpu_train(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,
                  struct lm_tick tick, struct lm_error *err);
-int lm_cpu_infer(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n,
-                 float *scores, struct lm_error *err);
+int lm_cpu_infer(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n, float *scores,
+                 struct lm_error *err);
 
+/* Fastest first: "cpu" is the first that the processor can run; cpu-ref comes last everywhere. */
+#define LM_EACH_CPU_BACKEND(X)                                                                                         \
+    X(lm_backend_cpu_avx512) X(lm_backend_cpu_avx2) X(lm_backend_cpu_portable) X(lm_backend_cpu_ref)
+extern const struct lm_backend lm_backend_cpu_avx512;
+extern const struct lm_backend lm_backend_cpu_avx2;
+extern const struct lm_backend lm_backend_cpu_portable;
 extern const struct lm_backend lm_backend_cpu_ref;
 
 #endif

@@ -7,12 +7,12 @@
 #include "option_table.h"
 
 static const char exit_codes[] =
-    "\nExit codes: 0 done and valid; 1 failed while running; 2 bad usage or bad input; 3 a validation found other "
-    "bits;\n"
-    "4 a device or resource that was asked for is not there; 75 stopped by a signal after a checkpoint.\n";
+    "\nExit codes: 0 done and valid; 1 failed while running; 2 bad usage or bad input; 3 a validation found\n"
+    "other bits; 4 a device or resource that was asked for is not there; 75 stopped by a signal after a\n"
+    "checkpoint.\n";
 
 static const char axis_forms[] =
-    "\nAXIS is one value, a list 32,64,128, whole numbers 1:32, or 0.001:0.1:log16 or :lin16 (sixteen values).\n"
+    "\nAXIS is one value, a list 32,64,128, whole numbers 1:32, or 0.001:0.1:log16 or :lin16 (16 values).\n"
     "The trials are the product of all axes; the last axis in this list varies fastest.\n";
 
 /* Writes text wrapped at 100 columns, from this column on, with the lines after the first indented. */

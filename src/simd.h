@@ -23,7 +23,7 @@ extern const struct lm_cpu_kernels lm_simd_portable;
 
 /* For the simd_*.c files. Everything is inlined into a few entries, so that the sizes of the default shape are
  * constants there; a loop over registers must be unrolled for its array to be registers. */
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE          static inline __attribute__((always_inline))
 #define LM_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define UNROLL(n) LM_PRAGMA(unroll n)

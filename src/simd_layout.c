@@ -36,26 +36,20 @@ static void set_all_bits(float *word, int on)
     memcpy(word, &bits, sizeof bits);
 }
 
-/* The masks of what layer l (0 or 1) gives, and layer l + 1 takes and is asked for. */
-static void fill_masks(const struct lm_simd_layout *at, int l, float *memory)
+static void fill_masks(const struct lm_simd_layout *at, float *memory)
 {
-    size_t block = 4 * at->rows, chains = 4 / at->rows;
-    const struct lm_simd_layer *from = &at->layer[l], *to = &at->layer[l + 1];
-    size_t last_group = (to->outputs - 1) / 4 * 4;
-    for (size_t i = 0; i < from->blocks * block; i++)
-        set_all_bits(memory + at->keep[l] + i, i < from->outputs);
+    size_t block = 4 * at->rows;
+    for (int l = 0; l < 2; l++)
+        for (size_t i = 0; i < at->layer[l].blocks * block; i++)
+            set_all_bits(memory + at->keep[l] + i, i < at->layer[l].outputs);
     for (size_t k = 0; k < block; k++)
-        set_all_bits(memory + at->tail[l] + k, 4 * (to->chunks - 1) + k % 4 < to->inputs);
-    for (size_t r = 0; r < chains; r++)
-        for (size_t k = 0; k < block; k++)
-            set_all_bits(memory + at->last[l] + r * block + k, last_group + chains * (k / 4) + r < to->outputs);
+        set_all_bits(memory + at->tail + k, 4 * (at->layer[1].chunks - 1) + k % 4 < at->layer[1].inputs);
 }
 
 void lm_simd_prepare(const struct lm_simd_layout *at, float *memory)
 {
     memset(memory, 0, at->floats * sizeof *memory);
-    for (int l = 0; l < 2; l++)
-        fill_masks(at, l, memory);
+    fill_masks(at, memory);
     size_t first = at->layer[2].b; /* a row of one-hot is laid out as the last layer's biases */
     for (size_t label = 0; label < LM_CLASSES; label++)
         memory[at->onehot + label * 16 + bias_at(at, 2, label) - first] = 1.0f;

@@ -26,13 +26,12 @@ struct lm_simd_layer {
 struct lm_simd_layout {
     size_t rows;
     struct lm_simd_layer layer[LM_LAYERS];
-    size_t onehot;      /* (15, 16), each row in dealt order */
-    size_t a[2];        /* activations of layers 1 and 2 in their own order, whole blocks */
-    size_t keep[2];     /* masks (all bits or none) of the same size: which of them are no padding */
-    size_t tail[2];     /* a vector each: which inputs of layer 2's and 3's last chunk are no padding */
-    size_t last[2];     /* chains vectors each: which outputs of layer 2's and 3's last group are no padding */
-    size_t e;           /* (16): the last layer's delta in its own order */
-    size_t floats;      /* in all */
+    size_t onehot;  /* (15, 16), each row in dealt order */
+    size_t a[2];    /* activations of layers 1 and 2 in their own order, whole blocks */
+    size_t keep[2]; /* masks (all bits or none) of the same size: which of them are no padding */
+    size_t tail;    /* a vector: which inputs of layer 2's last chunk are no padding */
+    size_t e;       /* (16): the last layer's delta in its own order */
+    size_t floats;  /* in all */
 };
 
 static inline size_t lm_simd_divide_up(size_t a, size_t b)
@@ -70,11 +69,10 @@ static inline __attribute__((always_inline)) struct lm_simd_layout lm_simd_layou
         size_t padded = at.layer[l].blocks * block;
         at.a[l] = end;
         at.keep[l] = end + padded;
-        at.tail[l] = end + 2 * padded;
-        at.last[l] = at.tail[l] + block;
-        end = at.last[l] + 16;
+        end += 2 * padded;
     }
-    at.floats = end;
+    at.tail = end;
+    at.floats = end + block;
     return at;
 }
 

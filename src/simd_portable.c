@@ -1,17 +1,19 @@
 /* simd_portable.c: the kernels at one lane of four floats a vector, in the vector types of GCC and Clang: for aarch64
  * and other machines, and for x86 processors without AVX2.
  *
- * The fused multiply-add decides the speed. Where the compiler has the instruction (aarch64, POWER) fmaf() is that.
- * Plain x86-64 has none, and four calls of the C library a vector would take most of the time: fused() below computes
- * it exactly from double arithmetic instead.
+ * The fused multiply-add decides the speed. Where the compiler has the instruction (aarch64, POWER), fmaf() is that.
+ * Plain x86-64 has none, and four calls of the C library a vector would take most of the time: there vec_fma() computes
+ * it exactly from double arithmetic instead, in a function of its own, for it is too long to be everywhere.
  */
 #include <math.h>
 
 #include "arithmetic.h"
 #include "simd.h"
 
-#ifdef __ARM_NEON
+#if defined(__ARM_NEON)
 #include <arm_neon.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 #define ROWS 1
@@ -78,23 +80,33 @@ INLINE vec vec_fma(vec a, vec b, vec c)
 
 #else
 
-typedef double wide __attribute__((vector_size(32)));
-typedef int64_t wide_bits __attribute__((vector_size(32)));
+/* Two of a vector's four. a b is exact in double (48 bits). The sum with c is not: its error is (exactly) known, and
+ * where there is one, the sum's last bit is made odd, in the error's direction. Rounding an odd sum to float then never
+ * takes a tie that is none: a double has more than two bits more than a float. An infinity's and a NaN's error is NaN,
+ * which compares false: they stay. */
+INLINE __m128 fma_pair(__m128 a, __m128 b, __m128 c)
+{
+    const __m128d zero = _mm_setzero_pd();
+    __m128d product = _mm_mul_pd(_mm_cvtps_pd(a), _mm_cvtps_pd(b)), addend = _mm_cvtps_pd(c);
+    __m128d sum = _mm_add_pd(product, addend), rest = _mm_sub_pd(sum, product);
+    __m128d error = _mm_add_pd(_mm_sub_pd(product, _mm_sub_pd(sum, rest)), _mm_sub_pd(addend, rest));
+    __m128i more = _mm_castpd_si128(_mm_cmpgt_pd(error, zero)), less = _mm_castpd_si128(_mm_cmplt_pd(error, zero));
+    __m128i negative = _mm_castpd_si128(_mm_cmplt_pd(sum, zero)), bits = _mm_castpd_si128(sum);
+    /* All bits, which is -1: the error points away from zero, so the exact sum is larger than this one. */
+    __m128i outwards = _mm_xor_si128(more, negative);
+    __m128i to_odd = _mm_or_si128(outwards, _mm_set1_epi64x(1)); /* -1 or 1 */
+    __m128i is_even = _mm_sub_epi64(_mm_and_si128(bits, _mm_set1_epi64x(1)), _mm_set1_epi64x(1));
+    to_odd = _mm_and_si128(to_odd, _mm_and_si128(_mm_or_si128(more, less), is_even));
+    return _mm_cvtpd_ps(_mm_castsi128_pd(_mm_sub_epi64(bits, to_odd)));
+}
 
-/* a b is exact in double (48 bits). The sum with c is not: its error is (exactly) known, and where there is one, the
- * sum's last bit is made odd, in the error's direction. Rounding an odd sum to float then never takes a tie that is
- * none: a double has more than two bits more than a float. Infinities and NaN have an error of NaN, and stay.
- * Not inlined: a hundred copies of it in the unrolled step take the compiler minutes. */
+/* Not inlined: a hundred copies of it in the unrolled step take the compiler minutes. */
 static __attribute__((noinline)) vec vec_fma(vec a, vec b, vec c)
 {
-    wide product = __builtin_convertvector(a, wide) * __builtin_convertvector(b, wide);
-    wide addend = __builtin_convertvector(c, wide);
-    wide sum = product + addend, rest = sum - product;
-    wide error = (product - (sum - rest)) + (addend - rest);
-    wide_bits bits = (wide_bits)sum, inexact = (error < 0.0) | (error > 0.0);
-    wide_bits outwards = (error > 0.0) ^ (sum < 0.0); /* -1: away from zero, 0: towards it */
-    bits += inexact & ~(-(bits & 1)) & (-2 * outwards - 1);
-    return __builtin_convertvector((wide)bits, vec);
+    __m128 low = fma_pair((__m128)a, (__m128)b, (__m128)c);
+    __m128 high = fma_pair(_mm_movehl_ps((__m128)a, (__m128)a), _mm_movehl_ps((__m128)b, (__m128)b),
+                           _mm_movehl_ps((__m128)c, (__m128)c));
+    return (vec)_mm_movelh_ps(low, high);
 }
 
 #endif

@@ -12,10 +12,12 @@
  * Padding. Outputs are padded to whole blocks, inputs to whole chunks. Padded weights and biases start as +0 and stay
  * +0; padded activations and deltas are +0: these are rule 1's terms (+0)(+0), and chunks and groups beyond them are
  * not summed. That holds as long as all is finite. A training that overflows must still end in the reference's epoch,
- * so what padding could inject (infinity times a padded 0 is NaN) is masked: activations after each layer, weights in
- * the last chunk of a forward and the last group of a backward pass. The default shape, 64-32-16-15, pads nothing but
- * output 15 of the last layer, and an activation that is not finite makes every score, and so the loss, not finite in
- * the reference as well: its instance has no masks (`masked` is a constant), as all of its sizes are constants.
+ * and not all that overflows shows in the loss at once: ReLU hides minus infinity. So what padding could inject there
+ * (infinity times a padded 0 is NaN) is masked, in two places: activations that are padding, after each hidden layer,
+ * and the weights in layer 2's last chunk (after a step by an infinite t). Elsewhere the reference's own loss is not
+ * finite by then: an infinite activation of layer 2, or step of layer 3, reaches every score, a padded row of layer 2
+ * is spoilt only by an activation that spoils all of its column. The default shape, 64-32-16-15, has no padding in
+ * either place: its instance has no masks (`masked` is a constant), as all of its sizes are constants.
  *
  * The including file defines ROWS, vec, and the operations vec_* and quad_loss (a manual of them is in simd.h).
  *
@@ -28,10 +30,10 @@
 
 #include "simd_layout.h"
 
-#define TILE (4 * ROWS)          /* floats of a vector, and outputs of a block */
-#define CHAINS (4 / ROWS)        /* accumulators of a column's sum */
-#define CHUNK (4 * TILE)         /* floats of the four tiles of a chunk */
-#define MOST (LM_MAX_HIDDEN / TILE) /* blocks of a layer */
+#define TILE   (4 * ROWS)             /* floats of a vector, and outputs of a block */
+#define CHAINS (4 / ROWS)             /* accumulators of a column's sum */
+#define CHUNK  (4 * TILE)             /* floats of the four tiles of a chunk */
+#define MOST   (LM_MAX_HIDDEN / TILE) /* blocks of a layer */
 
 /* The parameters twice: as tiles for training, and as network.h has them, for inference and the caller. */
 struct network {
@@ -117,23 +119,16 @@ INLINE vec update_and_sum(float *w, float *b, const float *last, const float *ne
     return vec_add(block_of_sums(p), bias);
 }
 
-/* Tile r of a group, for a backward sum; last masks the last group, NULL: no need. */
-INLINE vec column_tile(const float *group, size_t r, int is_last, const float *last)
-{
-    vec tile = vec_load(group + r * TILE);
-    return last && is_last ? vec_and(tile, vec_load(last + r * TILE)) : tile;
-}
-
 /* Sums over a layer's outputs for ROWS chunks of its columns, w at the first of them: s[k] has chunk k's sums, still
  * one partial sum, or pair of them, a lane. d: the deltas that belong to tile [block][q]. */
-INLINE void sum_columns(const float *w, size_t stride, const vec *d, size_t groups, const float *last, vec s[ROWS])
+INLINE void sum_columns(const float *w, size_t stride, const vec *d, size_t groups, vec s[ROWS])
 {
     vec p[ROWS][CHAINS];
     UNROLL(4)
     for (size_t k = 0; k < ROWS; k++) {
         UNROLL(4)
         for (size_t r = 0; r < CHAINS; r++)
-            p[k][r] = vec_mul(column_tile(w + k * CHUNK, r, groups == 1, last), d[r]);
+            p[k][r] = vec_mul(vec_load(w + k * CHUNK + r * TILE), d[r]);
     }
     UNROLL(4)
     for (size_t g = 1; g < groups; g++) {
@@ -142,7 +137,7 @@ INLINE void sum_columns(const float *w, size_t stride, const vec *d, size_t grou
         for (size_t k = 0; k < ROWS; k++) {
             UNROLL(4)
             for (size_t r = 0; r < CHAINS; r++)
-                p[k][r] = vec_fma(column_tile(group + k * CHUNK, r, g == groups - 1, last), d[g * CHAINS + r], p[k][r]);
+                p[k][r] = vec_fma(vec_load(group + k * CHUNK + r * TILE), d[g * CHAINS + r], p[k][r]);
         }
     }
     UNROLL(4)
@@ -156,8 +151,7 @@ INLINE float rest_of_step(float *m, const struct lm_simd_layout *at, int masked,
                           vec *t1)
 {
     const struct lm_simd_layer *l1 = &at->layer[0], *l2 = &at->layer[1], *l3 = &at->layer[2];
-    const float *tail2 = masked ? m + at->tail[0] : NULL, *tail3 = masked ? m + at->tail[1] : NULL;
-    const float *last2 = masked ? m + at->last[0] : NULL, *last3 = masked ? m + at->last[1] : NULL;
+    const float *tail = masked ? m + at->tail : NULL;
     float *a1 = m + at->a[0], *a2 = m + at->a[1];
     vec z2[MOST], d2[MOST], d2q[MOST * 4], e[CHAINS], eq[CHAINS * 4], s[ROWS], step = vec_all(rate);
 
@@ -168,20 +162,20 @@ INLINE float rest_of_step(float *m, const struct lm_simd_layout *at, int masked,
     }
     UNROLL(4)
     for (size_t b = 0; b < l2->blocks; b++) {
-        z2[b] = vec_add(sum_block(m + l2->w + b * l2->stride, a1, l2->chunks, tail2), vec_load(m + l2->b + b * TILE));
+        z2[b] = vec_add(sum_block(m + l2->w + b * l2->stride, a1, l2->chunks, tail), vec_load(m + l2->b + b * TILE));
         vec a = vec_undeal(vec_relu(z2[b]));
         vec_store(a2 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[1] + b * TILE)) : a);
     }
     UNROLL(4)
     for (size_t b = 0; b < CHAINS; b++) {
-        vec z = vec_add(sum_block(m + l3->w + b * l3->stride, a2, l3->chunks, tail3), vec_load(m + l3->b + b * TILE));
+        vec z = vec_add(sum_block(m + l3->w + b * l3->stride, a2, l3->chunks, NULL), vec_load(m + l3->b + b * TILE));
         e[b] = vec_sub(z, vec_load(m + at->onehot + label * 16 + b * TILE));
         vec_spread(e[b], eq + 4 * b);
         vec_store(m + at->e + b * TILE, vec_undeal(e[b]));
     }
     UNROLL(4)
     for (size_t b = 0; b < l2->blocks; b++) {
-        sum_columns(m + l3->w + b * ROWS * CHUNK, l3->stride, eq, 4, last3, s);
+        sum_columns(m + l3->w + b * ROWS * CHUNK, l3->stride, eq, 4, s);
         d2[b] = vec_where_positive(z2[b], vec_join_dealt(s));
         vec_spread(d2[b], d2q + 4 * b);
     }
@@ -191,7 +185,7 @@ INLINE float rest_of_step(float *m, const struct lm_simd_layout *at, int masked,
     UNROLL(8)
     for (size_t b = 0; b < l1->blocks; b++) {
         size_t groups = (l2->outputs + 3) / 4;
-        sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, d2q, groups, last2, s);
+        sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, d2q, groups, s);
         t1[b] = vec_mul(step, vec_where_positive(z1[b], vec_join(s)));
     }
     UNROLL(4)

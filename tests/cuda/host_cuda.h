@@ -86,6 +86,10 @@ static inline unsigned __float_as_uint(float f)
     memcpy(&u, &f, sizeof u);
     return u;
 }
+static inline int __clz(int x)
+{
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
 template <class T> static inline T __ldg(const T *from)
 {
     return *from;

@@ -112,20 +112,20 @@ bindings() {
         grep -q 'share' "$scratch/err"
         ok "ranks that share a GPU are told so: $(grep -m 1 share "$scratch/err")" $?
     fi
-    (export CUDA_VISIBLE_DEVICES=0 && libras 4 info && grep -q 'share' "$scratch/err")
+    CUDA_VISIBLE_DEVICES=0 libras 4 info && grep -q 'share' "$scratch/err"
     ok "4 ranks on one GPU share it" $?
     local uuid
     uuid=$(nvidia-smi --query-gpu=uuid --format=csv,noheader | tail -n 1)
     for uuid in "$uuid" "${uuid:0:12}"; do
-        (export CUDA_VISIBLE_DEVICES=$uuid && libras 2 info && grep -q "GPU-" "$scratch/out")
+        CUDA_VISIBLE_DEVICES=$uuid libras 2 info && grep -q "GPU-" "$scratch/out"
         ok "CUDA_VISIBLE_DEVICES=${uuid:0:7}...: ${#uuid} characters" $?
     done
     for hidden in "" -1 GPU-00000000-0000-0000-0000-000000000000; do
-        (export CUDA_VISIBLE_DEVICES=$hidden && libras 2 run "${data[@]}" --device gpu --epochs 1 -f -o "$scratch/no.h5")
+        CUDA_VISIBLE_DEVICES=$hidden libras 2 run "${data[@]}" --device gpu --epochs 1 -f -o "$scratch/no.h5"
         [ $? = 4 ] && grep -q 'no GPU that this process can see' "$scratch/err" && [ ! -e "$scratch/no.h5" ]
         ok "CUDA_VISIBLE_DEVICES='$hidden': exit 4, and why" $?
     done
-    (export CUDA_VISIBLE_DEVICES= && libras 2 run "${data[@]}" --device auto --epochs 1 -f -o "$scratch/no.h5") &&
+    CUDA_VISIBLE_DEVICES="" libras 2 run "${data[@]}" --device auto --epochs 1 -f -o "$scratch/no.h5" &&
         grep -q "gpus=0" "$scratch/out"
     ok "--device auto without a GPU uses the CPU" $?
 }

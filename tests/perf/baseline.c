@@ -20,7 +20,7 @@
 #define FLUSH_END _mm_setcsr(mode)
 #else
 #define FLUSH_BEGIN (void)0
-#define FLUSH_END (void)0
+#define FLUSH_END   (void)0
 #endif
 
 static void forward(const struct baseline *net, const float *x, float *a1, float *a2, float *score)

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BASELINE_X 64
+#define BASELINE_X  64
 #define BASELINE_H1 32
 #define BASELINE_H2 16
-#define BASELINE_Y 15
+#define BASELINE_Y  15
 
 /* Laid out as src/network.h lays out the parameters of 64-32-16-15. */
 struct baseline {

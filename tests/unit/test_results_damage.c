@@ -291,6 +291,67 @@ static void test_wrong_texts(void **state)
     }
 }
 
+/* Where the references of a data set of text lie in the file. */
+static off_t offset_of(const char *name)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), data_set = H5Dopen2(file, name, H5P_DEFAULT);
+    haddr_t offset = H5Dget_offset(data_set);
+    assert_true(data_set >= 0 && offset != HADDR_UNDEF && H5Dclose(data_set) >= 0);
+    close_file(file);
+    return (off_t)offset;
+}
+
+static void patch(off_t at, uint64_t value, size_t n)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseeko(file, at, SEEK_SET), 0);
+    assert_int_equal(fwrite(&value, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A reference is a length (4 bytes), the address of a heap (8), and an index in it (4). */
+static void test_wrong_references(void **state)
+{
+    (void)state;
+    static const struct {
+        int at; /* in the reference, or with 100 more, in the heap: its mark, version and size, its first object */
+        size_t n;
+        uint64_t value;
+        const char *said;
+    } wrong[] = {
+        {0, 4, UINT32_MAX, "longer than its room"},
+        {4, 8, UINT64_C(1) << 40, "beyond the end"},
+        {4, 8, UINT64_MAX, "beyond the end"},
+        {4, 8, UINT64_MAX - 7, "beyond the end"},
+        {4, 8, 0, "beyond the end"},
+        {4, 8, 8, "no heap where it should be"},
+        {12, 4, UINT32_MAX, "not in its heap"},
+        {12, 4, 65535, "not in its heap"},
+        {12, 4, 0, "not in its heap"},
+        {100, 4, 0, "no heap where it should be"},
+        {104, 1, 2, "no heap where it should be"},
+        {108, 8, UINT64_MAX, "its heap has a wrong size"},
+        {108, 8, 15, "its heap has a wrong size"},
+        {108, 8, 16, "not in its heap"},
+        {116 + 8, 8, UINT64_MAX, "does not fit"},
+        {116 + 8, 8, 1 << 20, "does not fit"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        make(12);
+        off_t reference = offset_of("/trials/status");
+        size_t n;
+        uint64_t heap;
+        char *bytes = slurp(&n);
+        memcpy(&heap, bytes + reference + 4, sizeof heap);
+        free(bytes);
+        int in_heap = wrong[i].at >= 100;
+        patch(in_heap ? (off_t)heap + wrong[i].at - 100 : reference + wrong[i].at, wrong[i].value, wrong[i].n);
+        refused(wrong[i].said);
+        refused("damaged text");
+    }
+}
+
 /* ---- cut and flipped files ---- */
 
 static void test_truncated(void **state)
@@ -312,7 +373,15 @@ static void test_truncated(void **state)
     free(bytes);
 }
 
-/* A reader in a child of little memory: what it makes of the file at path. */
+/* cmocka turns a child's crash into a failed test of a second runner, which then ends with any code. */
+static void crash_plainly(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        signal(signals[i], SIG_DFL);
+}
+
+/* A reader in a child: what it makes of the file at path. */
 static int read_in_child(void)
 {
     fflush(NULL);
@@ -320,6 +389,7 @@ static int read_in_child(void)
     assert_true(child >= 0);
     if (child == 0) {
         struct lm_error err = {0, ""};
+        crash_plainly();
         alarm(120);
         int status = sample_read_all(path, &err);
         if (status != LM_OK && (!strstr(err.text, path) || strchr(err.text, '\n')))
@@ -373,6 +443,7 @@ static int write_with_limit(rlim_t limit)
         struct sample s;
         struct lm_error err = {0, ""};
         struct rlimit room = {limit, limit};
+        crash_plainly();
         sample_make(9, 300, 40, 1000, 1, &s);
         signal(SIGXFSZ, SIG_IGN);
         if (setrlimit(RLIMIT_FSIZE, &room) != 0)
@@ -454,8 +525,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_no_results_file), T(test_formats),     T(test_impossible_numbers), T(test_wrong_data_sets),
-        T(test_strange_links),   T(test_wrong_texts), T(test_truncated),          T(test_flipped),
-        T(test_no_room),         T(test_no_folder),   T(test_no_locks),
+        T(test_strange_links),   T(test_wrong_texts), T(test_wrong_references),   T(test_truncated),
+        T(test_flipped),         T(test_no_room),     T(test_no_folder),          T(test_no_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
