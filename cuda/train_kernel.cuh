@@ -16,8 +16,9 @@
  * are just what the lab's 32 neurons need. Backward, a thread a neuron. In an update, a warp a row, lanes its columns:
  * no division, and neighbouring lanes touch neighbouring words.
  *
- * Left out: constants for the lab's shape, registers for weights, fewer barriers. That is another kernel's business;
- * this one is the lab's, and takes every shape and every block size.
+ * It is compiled twice: for any shape, and with the lab's widths as constants, which leaves loops without conditions.
+ * Left out: registers for weights, fewer barriers, one warp alone. That is another kernel's business; this one is the
+ * lab's, and takes every shape and every block size.
  */
 #ifndef LM_TRAIN_KERNEL_CUH
 #define LM_TRAIN_KERNEL_CUH
@@ -213,10 +214,11 @@ __device__ __forceinline__ void lm_block_update(const struct lm_gpu_layer &layer
 }
 
 /* One step. The last thread alone knows and returns the sum of losses. */
-__device__ __forceinline__ double lm_block_step(const struct lm_gpu_training &t, const struct lm_block &b, uint32_t s,
-                                                float rate, struct lm_ahead *ahead, double sum)
+__device__ __forceinline__ double lm_block_step(const struct lm_gpu_training &t, const struct lm_gpu_layout &layout,
+                                                const struct lm_block &b, uint32_t s, float rate,
+                                                struct lm_ahead *ahead, double sum)
 {
-    const struct lm_gpu_layer *layer = t.layout.layer;
+    const struct lm_gpu_layer *layer = layout.layer;
     const float *x = b.x + (s & 1) * LM_PIXELS;
     lm_keep_fetching(t, b, s, ahead);
     lm_block_hidden(layer[0], b.parameters, x, b.a1);
@@ -260,10 +262,9 @@ __device__ __forceinline__ uint32_t lm_block_epoch(const struct lm_block &b, dou
     return *b.stop;
 }
 
-__global__ void __launch_bounds__(1024) lm_train_kernel(struct lm_gpu_training t)
+__device__ __forceinline__ void lm_train(struct lm_gpu_training &t, const struct lm_gpu_layout &layout, float *arena)
 {
-    LM_ARENA(arena);
-    const struct lm_block b = lm_block_of(arena, t.layout);
+    const struct lm_block b = lm_block_of(arena, layout);
     struct lm_ahead ahead = {};
     lm_block_begin(t, b);
     lm_start_fetching(t, b, &ahead);
@@ -273,7 +274,7 @@ __global__ void __launch_bounds__(1024) lm_train_kernel(struct lm_gpu_training t
     uint32_t place = t.first, stop = 0;
     float rate = t.rate;
     for (uint32_t s = 0; s < t.steps && !stop; s++) {
-        sum = lm_block_step(t, b, s, rate, &ahead, sum);
+        sum = lm_block_step(t, layout, b, s, rate, &ahead, sum);
         if (++place == t.n) {
             stop = lm_block_epoch(b, sum, t.loss++);
             place = 0;
@@ -285,6 +286,26 @@ __global__ void __launch_bounds__(1024) lm_train_kernel(struct lm_gpu_training t
         *t.loss = sum;
     for (uint32_t k = threadIdx.x; k < t.layout.floats; k += blockDim.x)
         t.parameters[k] = b.parameters[k];
+}
+
+/* Any shape. */
+__global__ void __launch_bounds__(1024) lm_train_kernel(struct lm_gpu_training t)
+{
+    LM_ARENA(arena);
+    lm_train(t, t.layout, arena);
+}
+
+/* The lab's, 64-32-16-15: the same code with its widths as constants, as the lab's programs have them. */
+__device__ __forceinline__ struct lm_gpu_layout lm_lab_layout()
+{
+    return {{{64, 32, 68, 0, 2176}, {32, 16, 36, 2208, 2784}, {16, 15, 20, 2800, 3120}}, 3136};
+}
+
+__global__ void __launch_bounds__(1024) lm_train_lab_kernel(struct lm_gpu_training t)
+{
+    LM_ARENA(arena);
+    const struct lm_gpu_layout layout = lm_lab_layout();
+    lm_train(t, layout, arena);
 }
 
 #endif

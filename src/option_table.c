@@ -185,6 +185,7 @@ WHOLE_OPTION(split_seed, 0, UINT32_MAX)
 WHOLE_OPTION(validate_replicas, 0, LM_MAX_TRIALS)
 WHOLE_OPTION(samples, 2, 100000000)
 WHOLE_OPTION(synth_seed, 0, UINT32_MAX)
+WHOLE_OPTION(repeats, 1, 20)
 WHOLE_OPTION(trial, 0, LM_MAX_TRIALS)
 
 static int read_holdout(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
@@ -204,6 +205,13 @@ static void write_holdout(const struct lm_option *o, const struct lm_options *op
 static int read_timeout(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
 {
     if (!lm_read_real(text, strlen(text), &options->timeout) || options->timeout <= 0.0 || options->timeout > 1e9)
+        return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is no number of seconds above 0", o->name, text);
+    return LM_OK;
+}
+
+static int read_seconds(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    if (!lm_read_real(text, strlen(text), &options->seconds) || options->seconds <= 0.0 || options->seconds > 1e6)
         return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is no number of seconds above 0", o->name, text);
     return LM_OK;
 }
@@ -280,10 +288,11 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 #define EXPORT (1u << LM_COMMAND_EXPORT)
 #define SYNTH  (1u << LM_COMMAND_SYNTH)
 #define INFO   (1u << LM_COMMAND_INFO)
-#define ALL    (RUN | INFER | VERIFY | EXPORT | SYNTH | INFO)
+#define BENCH  (1u << LM_COMMAND_BENCH)
+#define ALL    (RUN | INFER | BENCH | VERIFY | EXPORT | SYNTH | INFO)
 
 const struct lm_option lm_option_table[] = {
-    {"data", 'd', "DIR", RUN | INFER | VERIFY | EXPORT, read_data, write_data, 0, NULL,
+    {"data", 'd', "DIR", RUN | INFER | BENCH | VERIFY | EXPORT, read_data, write_data, 0, NULL,
      "folder with a CSV file a letter; infer and verify: or a packed file (default: $LIBRAS_DATA, else the built-in "
      "synthetic set; verify and export: what the file names)"},
     {"out", 'o', "FILE", RUN | INFER, read_out, write_out, 0, NULL,
@@ -298,7 +307,19 @@ const struct lm_option lm_option_table[] = {
     {"seed", 's', "AXIS", RUN, read_axis, write_axis, 5, "1337", "makes the weights and the sample order"},
     {"block", 'b', "AXIS", RUN, read_axis, write_axis, 6, "32,64,128,256",
      "threads of the GPU block that trains a replica, a multiple of 32; changes a time, never an answer"},
-    {"split-seed", 0, "N", RUN, read_split_seed, write_split_seed, 0, "1337", "makes the split into training and test"},
+    {"device", 0, "all|NAMES", BENCH, read_device, write_device, 0, "all",
+     "which variants: names and families, with commas, such as cpu,gpu:batch (`libras_mpi info` lists them)"},
+    {"learning-rate", 0, "X", BENCH, read_axis, write_axis, 0, "0.02", "step of the gradient descent"},
+    {"decay", 0, "X", BENCH, read_axis, write_axis, 1, "1", "the learning rate is multiplied by it after each epoch"},
+    {"initial-range", 0, "X", BENCH, read_axis, write_axis, 2, "0.05", "weights start uniform in [-X, X)"},
+    {"epochs", 'e', "N", BENCH, read_axis, write_axis, 3, "51", "what the times are stated for"},
+    {"hidden", 0, "AxB", BENCH, read_axis, write_axis, 4, "32x16", "widths of the two hidden layers"},
+    {"seed", 's', "N", BENCH, read_axis, write_axis, 5, "1337", "makes the weights and the sample order"},
+    {"block", 'b', "N", BENCH, read_axis, write_axis, 6, "128", "threads of the GPU block that trains"},
+    {"repeats", 0, "N", BENCH, read_repeats, write_repeats, 0, "5", "how often each variant is measured"},
+    {"seconds", 0, "S", BENCH, read_seconds, NULL, 0, "20",
+     "about how long each variant may train in all; a slow one trains fewer epochs"},
+    {"split-seed", 0, "N", RUN | BENCH, read_split_seed, write_split_seed, 0, "1337", "makes the split into training and test"},
     {"holdout", 0, "X", RUN, read_holdout, write_holdout, 0, NULL,
      "share of each letter's training samples held out for selection (default: 0, or 0.1 with --keep-weights top:K)"},
     {"keep-weights", 0, "all|none|top:K", RUN, read_keep, write_keep, 0, "all",
@@ -324,7 +345,7 @@ const struct lm_option lm_option_table[] = {
     {"dry-run", 0, NULL, RUN, read_dry_run, NULL, 0, NULL, "say what would be done, and end"},
     {"timeout", 0, "S", RUN | INFER, read_timeout, NULL, 0, NULL, "end with 1 after S seconds; nothing is written"},
     {"format", 0, "text|json|lab", RUN, read_format, NULL, 0, "text", "form of the report on stdout"},
-    {"format", 0, "text|json", INFER | VERIFY, read_format, NULL, 0, "text", "form of the report on stdout"},
+    {"format", 0, "text|json", INFER | BENCH | VERIFY, read_format, NULL, 0, "text", "form of the report on stdout"},
     {"format", 0, "csv|json|lab", EXPORT, read_format, NULL, 0, "csv", "form of the export on stdout"},
     {"quiet", 'q', NULL, ALL, read_quiet, NULL, 0, NULL, "only errors on stderr, only the verdict on stdout"},
     {"verbose", 'v', NULL, RUN, read_verbose, NULL, 0, NULL, "every rank's phases on stderr as they end"},

@@ -12,6 +12,7 @@
 enum lm_command {
     LM_COMMAND_RUN,
     LM_COMMAND_INFER,
+    LM_COMMAND_BENCH,
     LM_COMMAND_VERIFY,
     LM_COMMAND_EXPORT,
     LM_COMMAND_SYNTH,
@@ -53,6 +54,8 @@ struct lm_options {
     uint64_t validate_samples; /* infer, of a packed file; UINT64_MAX: all */
     int64_t trial;             /* infer, export: which trial's weights; -1: the first there is */
     double timeout;            /* seconds; 0: none */
+    uint64_t repeats;          /* bench */
+    double seconds;            /* bench: about so long for the training of each variant */
 
     int force, dry_run, quiet, verbose;
     enum lm_format format;

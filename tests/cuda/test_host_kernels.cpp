@@ -239,7 +239,8 @@ static bool launched(const char *problem)
 /* Trains in launches of at most `piece` steps that do not cross more ends of epochs than they may (a part of an epoch,
  * or whole ones), and compares with the reference. */
 static bool trains_like(const struct made &made, const struct lm_trial &trial, const struct trained &wanted,
-                        unsigned block, uint32_t piece, host_order order)
+                        unsigned block, uint32_t piece, host_order order,
+                        void (*kernel)(struct lm_gpu_training) = lm_train_kernel)
 {
     const uint32_t n = (uint32_t)made.problem.train.n, all = n * wanted.epochs_run;
     std::vector<float> packed = start_of(trial);
@@ -261,7 +262,7 @@ static bool trains_like(const struct made &made, const struct lm_trial &trial, c
         t.rate = rate;
         t.decay = trial.decay;
         t.loss = loss.data() + s / n;
-        ok = launched(host_launch(lm_train_kernel, 1, block, lm_gpu_training_bytes_of(&t.layout), order, t));
+        ok = launched(host_launch(kernel, 1, block, lm_gpu_training_bytes_of(&t.layout), order, t));
         for (uint32_t k = (first + steps) / n; k > 0; k--)
             rate = rate * trial.decay;
         s += steps;
@@ -269,6 +270,22 @@ static bool trains_like(const struct made &made, const struct lm_trial &trial, c
     for (uint32_t epoch = 0; epoch < wanted.epochs_run && ok; epoch++)
         ok = loss[epoch] / (double)n == wanted.loss[epoch];
     return ok && same_network(trial.shape, packed, wanted.parameters);
+}
+
+/* The kernel with the lab's widths as constants: the layout it has in mind is the layout, and it trains like it. */
+static void test_lab_training(const struct made &made)
+{
+    struct lm_gpu_layout layout = lm_gpu_layout_of({32, 16}), constant = lm_lab_layout();
+    report(memcmp(&layout, &constant, sizeof layout) == 0, "the lab's layout as constants");
+    struct lm_trial trial = trial_of({32, 16}, 0.02f);
+    struct trained wanted = reference(made, trial);
+    for (unsigned block : blocks) {
+        bool ok = true;
+        complaint.clear();
+        for (int order = 0; order < HOST_ORDERS && ok; order++)
+            ok = trains_like(made, trial, wanted, block, 18, (host_order)order, lm_train_lab_kernel);
+        report(ok, "train with the lab's constants, block " + std::to_string(block) + complaint);
+    }
 }
 
 static void test_training()
@@ -285,6 +302,7 @@ static void test_training()
             report(ok, "train " + name_of(shape) + " block " + std::to_string(block) + complaint);
         }
     }
+    test_lab_training(made);
     struct lm_trial trial = trial_of({7, 15}, 0.02f);
     struct trained wanted = reference(made, trial);
     for (uint32_t piece : {1u, 4u, 9u, 17u})
