@@ -18,6 +18,10 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
                         "(the default)"},
     [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1,
                           "score a data folder or a packed file with stored weights, sharded over the ranks"},
+    [LM_COMMAND_BENCH] =
+        {"bench", "", 0, 0,
+         "all variants side by side, in one run, on the same work: times, CUDA calls, every answer compared with the "
+         "reference"},
     [LM_COMMAND_VERIFY] =
         {"verify", "RESULTS.h5 [OTHER.h5]", 1, 2,
          "recompute a file's answers from its data, bit for bit; or compare the answers of two files"},

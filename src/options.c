@@ -176,6 +176,8 @@ static int check_together(struct lm_options *options, struct lm_error *err)
 {
     if (options->command == LM_COMMAND_SYNTH)
         return check_synth(options, err);
+    if (options->command == LM_COMMAND_BENCH && lm_grid_size(&options->grid) != 1)
+        return lm_fail(err, LM_BAD_INPUT, "bench measures one training: give one value of each hyperparameter");
     if (options->command != LM_COMMAND_RUN)
         return LM_OK;
     if (lm_grid_size(&options->grid) > LM_MAX_TRIALS)
