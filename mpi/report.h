@@ -19,8 +19,8 @@ struct lm_report_input {
     const struct lm_call *call;
     const struct lm_results *results;
     const struct lm_times *times;
-    const char *path; /* of the results file; NULL: none */
-    int code;         /* the exit code to come */
+    const char *path;   /* of the results file; NULL: none */
+    int code;           /* the exit code to come */
     const double *loss; /* (epochs_run of results->inference_trial); NULL if no trial has weights */
 };
 
