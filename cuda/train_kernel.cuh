@@ -193,7 +193,13 @@ __device__ __forceinline__ void lm_block_update(const struct lm_gpu_layer &layer
                     t3 = __fmul_rn(rate, delta[i3]);
         const float4 w0 = lm_load4(w + i * layer.pitch), w1 = lm_load4(w + i1 * layer.pitch),
                      w2 = lm_load4(w + i2 * layer.pitch), w3 = lm_load4(w + i3 * layer.pitch);
-        const float b0 = b[i], b1 = b[i1], b2 = b[i2], b3 = b[i3];
+        float b0 = 0.0f, b1 = 0.0f, b2 = 0.0f, b3 = 0.0f;
+        if (column == 0) { /* nobody else may even look: this thread writes them below */
+            b0 = b[i];
+            b1 = b[i1];
+            b2 = b[i2];
+            b3 = b[i3];
+        }
         lm_store4(w + i * layer.pitch, lm_updated_weights(w0, t0, v, column, layer.inputs));
         lm_store4(w + i1 * layer.pitch, lm_updated_weights(w1, t1, v, column, layer.inputs));
         lm_store4(w + i2 * layer.pitch, lm_updated_weights(w2, t2, v, column, layer.inputs));

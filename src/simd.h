@@ -22,10 +22,13 @@ extern const struct lm_cpu_kernels lm_simd_avx2;
 extern const struct lm_cpu_kernels lm_simd_portable;
 
 /* For the simd_*.c files. Everything is inlined into a few entries, so that the sizes of the default shape are
- * constants there; a loop over registers must be unrolled for its array to be registers. */
-#define INLINE          static inline __attribute__((always_inline))
+ * constants there; a loop over registers must be unrolled for its array to be registers. (Not under a sanitizer: its
+ * checks, unrolled, take the compiler minutes.) */
+#define INLINE static inline __attribute__((always_inline))
 #define LM_PRAGMA(text) _Pragma(#text)
-#if defined(__clang__)
+#if defined(__SANITIZE_ADDRESS__)
+#define UNROLL(n)
+#elif defined(__clang__)
 #define UNROLL(n) LM_PRAGMA(unroll n)
 #else
 #define UNROLL(n) LM_PRAGMA(GCC unroll n)

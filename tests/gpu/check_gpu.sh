@@ -7,10 +7,10 @@
 # 3. compute-sanitizer: memcheck, racecheck, synccheck, initcheck, on an optimised build and on one with -G
 #
 # It needs CUDA, MPI and HDF5; what is missing is skipped with its reason. The output goes to stdout and to OUTPUT
-# (default: tests/gpu/last_check.log), and ends with a line of counts. ONLY="bits program sanitizer" chooses parts.
+# (default: tests/gpu/check_gpu.txt), and ends with a line of counts. ONLY="bits program sanitizer" chooses parts.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-output=${1:-tests/gpu/last_check.log}
+output=${1:-tests/gpu/check_gpu.txt}
 build=${LIBRAS_BUILD:-build}
 only=${ONLY:-bits program sanitizer}
 scratch=$(mktemp -d) || exit 1
