@@ -68,7 +68,7 @@ lib_objects := $(src:%.c=$(BUILD)/%.o)
 mpi_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
 unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 unit_helpers := $(patsubst tests/unit/%.cpp,$(BUILD)/tests/%,$(wildcard tests/unit/*.cpp))
-perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%,$(wildcard tests/perf/*.c))
+perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%,$(filter-out tests/perf/baseline.c,$(wildcard tests/perf/*.c)))
 library := $(BUILD)/liblibras.a
 program := $(BUILD)/libras_mpi
 
@@ -91,7 +91,7 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all lib tests run check sanitize check-gpu perf format lint lint-c lint-shell help info install uninstall clean deps
+.PHONY: all lib tests run check sanitize check-gpu perf bench format lint lint-c lint-shell help info install uninstall clean deps
 .PHONY: libras_mpi need-mpi need-hdf5 FORCE
 
 # ---- The GPU backend ------------------------------------------------------------------------------------------------
@@ -175,6 +175,16 @@ $(BUILD)/tests/%: tests/unit/%.cpp $(BUILD)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) $< -o $@
 
+# The rival of cpu_speed, alone with these flags: the fastest that this machine's compiler makes of plain loops. (With
+# -std=c11 gcc would not fuse.)
+$(BUILD)/perf/baseline.o: tests/perf/baseline.c tests/perf/baseline.h $(BUILD)/flags
+	$(call say,CC,$< (-O3 -march=native -ffast-math))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O3 -march=native -ffast-math -ffp-contract=fast -Wall -Wextra $(WERROR) -c $< -o $@
+
+$(BUILD)/perf/cpu_speed: $(BUILD)/perf/baseline.o
+$(BUILD)/perf/cpu_speed: private LDFLAGS += $(BUILD)/perf/baseline.o
+
 $(BUILD)/perf/%: tests/perf/%.c $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,PERF,$<)
 	$(Q)mkdir -p $(@D)
@@ -210,6 +220,10 @@ check-gpu:
 ## perf: builds the measurements in tests/perf and runs them one after the other
 perf: $(perf_tests)
 	@for test in $(perf_tests); do echo "$$test"; "./$$test" || exit; done
+
+## bench: the CPU kernels side by side with plain loops built by -O3 -march=native -ffast-math, on one core
+bench: $(BUILD)/perf/cpu_speed
+	@$(BUILD)/perf/cpu_speed $(ARGS)
 
 ## format: clang-format over all C, C++ and CUDA files
 format:

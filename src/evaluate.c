@@ -15,7 +15,7 @@ int lm_predict(const float *scores)
 }
 
 /* e[15], a term (+0)(+0), makes the sum's sixteen. */
-float lm_sample_loss(const float *scores, int label)
+static inline __attribute__((always_inline)) float loss_of(const float *scores, int label)
 {
     float e[LM_CLASSES + 1], p[LM_PARTIALS];
     for (int c = 0; c < LM_CLASSES; c++)
@@ -27,6 +27,25 @@ float lm_sample_loss(const float *scores, int label)
         p[c % LM_PARTIALS] = fmaf(e[c], e[c], p[c % LM_PARTIALS]);
     return 0.5f * ((p[0] + p[1]) + (p[2] + p[3]));
 }
+
+/* The same lines twice, as the reference is built: without the instruction each fmaf is a call of the C library, and a
+ * sample takes 70 ns instead of 10. The same bits. */
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("fma"))) static float loss_by_fma(const float *scores, int label)
+{
+    return loss_of(scores, label);
+}
+
+float lm_sample_loss(const float *scores, int label)
+{
+    return __builtin_cpu_supports("fma") ? loss_by_fma(scores, label) : loss_of(scores, label);
+}
+#else
+float lm_sample_loss(const float *scores, int label)
+{
+    return loss_of(scores, label);
+}
+#endif
 
 void lm_tally_add(struct lm_tally *tally, const float *scores, const uint8_t *label, size_t n)
 {
