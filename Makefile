@@ -59,7 +59,7 @@ CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) $(cuda_define)
 CFLAGS_ALL = -std=c11 -O2 -g -Wall -Wextra $(WERROR) $(sanitizers) $(CFLAGS) $(ARITHMETIC)
 CXXFLAGS_ALL = -std=c++17 -O2 -g -Wall -Wextra $(WERROR) $(CXXFLAGS) $(ARITHMETIC)
 LDFLAGS_ALL = $(sanitizers) $(LDFLAGS)
-LIBS_ALL = $(HDF5_LIBS) -lm $(LDLIBS)
+LIBS_ALL = $(HDF5_LIBS) -lm -pthread $(LDLIBS)
 DEPS = -MMD -MP
 
 # ---- Sources --------------------------------------------------------------------------------------------------------

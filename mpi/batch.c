@@ -69,8 +69,8 @@ static int make_report(const struct lm_schedule *schedule, struct batch *batch, 
     int ok = result->status == LM_TRIAL_OK, code = LM_OK;
     *report = (struct lm_report){.trial = batch->first + k, .loss = result->loss};
     report->parameters = ok ? result->parameters : NULL;
-    if (ok && ((code = score_samples(schedule, trial, result->parameters, &schedule->problem->validation,
-                                     batch->scores, &validation, err)) != LM_OK ||
+    if (ok && ((code = score_samples(schedule, trial, result->parameters, &schedule->problem->validation, batch->scores,
+                                     &validation, err)) != LM_OK ||
                (code = score_samples(schedule, trial, result->parameters, &schedule->problem->test, batch->scores,
                                      &test, err)) != LM_OK))
         return code;

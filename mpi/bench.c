@@ -1,10 +1,10 @@
 /* bench.c: `libras_mpi bench`: all variants side by side, in one run, on the same work.
  *
  * Every variant trains the same trial and scores the same test samples; every answer is compared with the CPU
- * reference's, bit for bit, before its time counts. Repeats are interleaved (each variant once, then each once more), so
- * that what changes with time (clocks, other users) touches all alike; medians with the least and the largest are shown.
- * A variant too slow for all epochs within --seconds trains fewer and is stated for all (its epochs are all alike); the
- * table marks it. CUDA calls are counted and timed in a run of their own, since timing them slows it.
+ * reference's, bit for bit, before its time counts. Repeats are interleaved (each variant once, then each once more),
+ * so that what changes with time (clocks, other users) touches all alike; medians with the least and the largest are
+ * shown. A variant too slow for all epochs within --seconds trains fewer and is stated for all (its epochs are all
+ * alike); the table marks it. CUDA calls are counted and timed in a run of their own, since timing them slows it.
  */
 #include "bench.h"
 
@@ -87,7 +87,8 @@ static int open_variants(struct lm_bench *bench, struct lm_error *err)
             code = open_variant(bench, *b, err);
     }
     if (code == LM_OK && bench->n == 0)
-        return lm_fail(err, LM_UNAVAILABLE, "--device %s: no such variant can run here; `libras_mpi info` lists them", list);
+        return lm_fail(err, LM_UNAVAILABLE, "--device %s: no such variant can run here; `libras_mpi info` lists them",
+                       list);
     return code;
 }
 
@@ -165,8 +166,8 @@ static int ask_reference(const struct lm_bench *bench, const struct lm_trial *tr
         return code;
     code = reference->train(truth->session, trial, 1, &truth->result, no_tick, err);
     if (code == LM_OK)
-        code = reference->infer(truth->session, trial->shape, truth->result.parameters, test->x, test->n,
-                                truth->scores, err);
+        code = reference->infer(truth->session, trial->shape, truth->result.parameters, test->x, test->n, truth->scores,
+                                err);
     reference->close(truth->session);
     truth->there = code == LM_OK;
     return code;

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "gpu.h"
 
-#define LM_BENCH_MOST_REPEATS 100
+#define LM_BENCH_MOST_REPEATS  100
 #define LM_BENCH_MOST_VARIANTS 64
 
 /* Times of one thing, in seconds, sorted. */
@@ -21,11 +21,11 @@ struct lm_bench_variant {
     void *session;
     struct lm_trial trial; /* with as many epochs as are measured */
     struct lm_training_result result;
-    float *scores;                    /* (test samples, 15) */
+    float *scores; /* (test samples, 15) */
     struct lm_bench_times train, infer;
-    uint64_t wrong_words;             /* parameters, losses and scores that are not cpu-ref's, over all repeats */
+    uint64_t wrong_words; /* parameters, losses and scores that are not cpu-ref's, over all repeats */
     uint64_t compared_words;
-    int status;                       /* of its training: LM_TRIAL_OK, or it could not be measured: see reason */
+    int status; /* of its training: LM_TRIAL_OK, or it could not be measured: see reason */
     char reason[200];
     struct lm_gpu_counters train_calls, infer_calls; /* of one training, one batch; on a GPU */
 };

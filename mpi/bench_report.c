@@ -105,8 +105,8 @@ static void text_calls(const struct lm_bench *bench)
         if (!measured(v) || !is_gpu(v))
             continue;
         if (!head++)
-            printf("\n%-22s %-6s %9s %9s %9s %9s %11s %11s %10s %10s\n", "CUDA calls of one", "", "launches", "copies in",
-                   "out", "allocs", "MB in", "MB out", "s copying", "s kernels");
+            printf("\n%-22s %-6s %9s %9s %9s %9s %11s %11s %10s %10s\n", "CUDA calls of one", "", "launches",
+                   "copies in", "out", "allocs", "MB in", "MB out", "s copying", "s kernels");
         calls_row(v->backend->name, "train", &v->train_calls, (double)bench->epochs / v->trial.epochs);
         calls_row("", "batch", &v->infer_calls, 1.0);
     }

@@ -53,9 +53,9 @@ static int dispatch(const struct lm_call *call)
 {
     static int (*const command[LM_COMMANDS])(const struct lm_call *) = {
         [LM_COMMAND_RUN] = lm_command_run,       [LM_COMMAND_INFER] = lm_command_infer,
-        [LM_COMMAND_BENCH] = lm_command_bench,
-        [LM_COMMAND_VERIFY] = lm_command_verify, [LM_COMMAND_EXPORT] = lm_command_export,
-        [LM_COMMAND_SYNTH] = lm_command_synth,   [LM_COMMAND_INFO] = lm_command_info,
+        [LM_COMMAND_BENCH] = lm_command_bench,   [LM_COMMAND_VERIFY] = lm_command_verify,
+        [LM_COMMAND_EXPORT] = lm_command_export, [LM_COMMAND_SYNTH] = lm_command_synth,
+        [LM_COMMAND_INFO] = lm_command_info,
     };
     return command[call->options->command](call);
 }

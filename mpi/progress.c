@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #define SECONDS_ON_TERMINAL 0.2
-#define SECONDS_IN_LOG 30.0
-#define BAR 30
+#define SECONDS_IN_LOG      30.0
+#define BAR                 30
 
 void lm_progress_begin(struct lm_progress *progress, const struct lm_world *world, const char *what, uint64_t total)
 {

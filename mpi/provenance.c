@@ -12,10 +12,24 @@
 #include "version.h"
 
 static const char *const environment[] = {
-    "LIBRAS_DATA",          "LIBRAS_LAUNCHER",     "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",  "HDF5_USE_FILE_LOCKING",
-    "SLURM_JOB_ID",         "SLURM_ARRAY_JOB_ID",  "SLURM_ARRAY_TASK_ID",  "SLURM_JOB_NAME",   "SLURM_JOB_PARTITION",
-    "SLURM_JOB_NODELIST",   "SLURM_JOB_NUM_NODES", "SLURM_NTASKS",         "SLURM_CPUS_PER_TASK", "SLURM_CLUSTER_NAME",
-    "SLURM_RESTART_COUNT",  "LANG",                "LC_ALL",
+    "LIBRAS_DATA",
+    "LIBRAS_LAUNCHER",
+    "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "HDF5_USE_FILE_LOCKING",
+    "SLURM_JOB_ID",
+    "SLURM_ARRAY_JOB_ID",
+    "SLURM_ARRAY_TASK_ID",
+    "SLURM_JOB_NAME",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_NTASKS",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_RESTART_COUNT",
+    "LANG",
+    "LC_ALL",
 };
 
 /* ISO 8601. */
@@ -31,8 +45,8 @@ static void utc_now(char *text, size_t size)
 
 static int is_plain(const char *word)
 {
-    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%") ==
-                        strlen(word);
+    return *word &&
+           strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%") == strlen(word);
 }
 
 static void put_quoted(FILE *f, const char *word)

@@ -18,7 +18,8 @@ struct lm_pair {
 void lm_versions(struct lm_pair pair[LM_VERSIONS]);
 
 /* Who made it, when and how: time, format and arithmetic versions, and as notes the command line, options, versions,
- * hosts (from results->ranks), Slurm job, chosen environment. Only variables of a list of names are stored, never the whole environment: it may hold secrets. */
+ * hosts (from results->ranks), Slurm job, chosen environment. Only variables of a list of names are stored, never the
+ * whole environment: it may hold secrets. */
 int lm_provenance(const struct lm_options *options, const char *command_line, struct lm_results *results,
                   struct lm_error *err);
 

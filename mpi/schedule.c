@@ -60,9 +60,8 @@ static int grow(unsigned char **bytes, size_t *room, size_t wanted, struct lm_er
 static int wants_parameters(const struct worker *worker, const struct lm_report *report)
 {
     const struct lm_schedule *schedule = worker->schedule;
-    return report->parameters &&
-           (schedule->all_parameters || report->trial <= worker->work.lowest_ok ||
-            lm_replica_is(lm_grid_size(schedule->grid), schedule->replicas, report->trial));
+    return report->parameters && (schedule->all_parameters || report->trial <= worker->work.lowest_ok ||
+                                  lm_replica_is(lm_grid_size(schedule->grid), schedule->replicas, report->trial));
 }
 
 static int send_result(void *context, const struct lm_report *report, struct lm_error *err)
@@ -93,8 +92,8 @@ static void work_for_rank_0(const struct lm_schedule *schedule, double *seconds)
     struct lm_error err;
     LM_MPI(world, MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_READY, world->comm));
     for (;;) {
-        LM_MPI(world, MPI_Recv(&worker.work, sizeof worker.work, MPI_BYTE, 0, TAG_WORK, world->comm,
-                               MPI_STATUS_IGNORE));
+        LM_MPI(world,
+               MPI_Recv(&worker.work, sizeof worker.work, MPI_BYTE, 0, TAG_WORK, world->comm, MPI_STATUS_IGNORE));
         if (worker.work.count == 0)
             break;
         size_t capacity = schedule->backend->capacity(schedule->session);
@@ -116,8 +115,8 @@ struct master {
     const struct lm_schedule *schedule;
     const struct lm_sink *sink;
     uint64_t next, total, finished, lowest_ok;
-    uint64_t *owed;  /* (size): results that a rank still owes */
-    int active;      /* workers that have not been told that there is no more */
+    uint64_t *owed; /* (size): results that a rank still owes */
+    int active;     /* workers that have not been told that there is no more */
     unsigned char *message;
     size_t room;
     struct lm_progress progress;
@@ -233,7 +232,8 @@ static void lead(const struct lm_schedule *schedule, const struct lm_sink *sink,
     lm_progress_begin(&m.progress, world, "trials", total);
     while (m.next < m.total) {
         struct lm_tick serve_others = {tick, &m};
-        /* At least a moment for the others before each batch, and single trials for itself: it also has them to serve. */
+        /* At least a moment for the others before each batch, and single trials for itself: it also has them to serve.
+         */
         tick(&m);
         if (m.next == m.total)
             break;

@@ -16,7 +16,8 @@ struct lm_sharded {
     const float *x;          /* (lm_shard(n, size, rank).count, 64): this rank's */
 };
 
-/* scores: (n, 15) on rank 0; not used elsewhere. The two times are this rank's: between two barriers for the scoring. */
+/* scores: (n, 15) on rank 0; not used elsewhere. The two times are this rank's: between two barriers for the scoring.
+ */
 void lm_sharded_infer(const struct lm_sharded *batch, float *scores, double *infer_seconds, double *gather_seconds);
 
 #endif

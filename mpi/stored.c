@@ -86,8 +86,7 @@ int lm_stored_choose(struct lm_stored *stored, const struct lm_options *options,
         *trial = (uint64_t)options->trial;
         return LM_OK;
     }
-    if (results->inference_trial >= 0 &&
-        find_row(stored, (uint64_t)results->inference_trial, &group, &row, err)) {
+    if (results->inference_trial >= 0 && find_row(stored, (uint64_t)results->inference_trial, &group, &row, err)) {
         *trial = (uint64_t)results->inference_trial;
         return LM_OK;
     }

@@ -18,8 +18,7 @@ void lm_stored_close(struct lm_stored *stored);
 int lm_stored_network(struct lm_stored *stored, uint64_t trial, struct lm_shape *shape, float **parameters,
                       struct lm_error *err);
 /* The trial that --trial names, else the inference's, else the first whose weights are kept. */
-int lm_stored_choose(struct lm_stored *stored, const struct lm_options *options, uint64_t *trial,
-                     struct lm_error *err);
+int lm_stored_choose(struct lm_stored *stored, const struct lm_options *options, uint64_t *trial, struct lm_error *err);
 
 /* The data that the file names (or --data), refused with LM_BAD_INPUT if its digest is another. */
 int lm_stored_data(const struct lm_stored *stored, const struct lm_options *options, struct lm_dataset *data,

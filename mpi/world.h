@@ -1,8 +1,8 @@
 /* world.h: this process among the others: ranks, hosts, checked MPI calls, messages, and how all end together.
  *
  * Two ways to fail. (1) Where all ranks stand at the same point, lm_agree() makes one rank's failure everybody's: all
- * finalise MPI and end with the same code. (2) Anywhere else lm_abort() prints the reason and ends the whole job at once
- * (MPI_Abort), so that nobody waits for a rank that is gone.
+ * finalise MPI and end with the same code. (2) Anywhere else lm_abort() prints the reason and ends the whole job at
+ * once (MPI_Abort), so that nobody waits for a rank that is gone.
  */
 #ifndef LM_WORLD_H
 #define LM_WORLD_H
@@ -27,7 +27,8 @@ struct lm_world {
 void lm_world_begin(struct lm_world *world, int *argc, char ***argv);
 void lm_world_end(struct lm_world *world);
 
-/* Every MPI call: LM_MPI(world, MPI_Barrier(world->comm)). A failure ends the job with the call, MPI's reason and place. */
+/* Every MPI call: LM_MPI(world, MPI_Barrier(world->comm)). A failure ends the job with the call, MPI's reason and
+ * place. */
 #define LM_MPI(world, call) lm_mpi_check((world), (call), #call, __FILE__, __LINE__)
 void lm_mpi_check(const struct lm_world *world, int result, const char *call, const char *file, int line);
 
@@ -39,7 +40,8 @@ int lm_agree_once(const struct lm_world *world, int code, const struct lm_error 
 /* Prints err and ends all ranks with err->code. Does not return. */
 void lm_abort(const struct lm_world *world, const struct lm_error *err) __attribute__((noreturn));
 
-/* A line on stderr, written whole by one write: "libras_mpi: text" on rank 0, "libras_mpi[rank@host]: text" elsewhere. */
+/* A line on stderr, written whole by one write: "libras_mpi: text" on rank 0, "libras_mpi[rank@host]: text" elsewhere.
+ */
 void lm_say(const struct lm_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same on rank 0 alone, and not at all with -q. */
 void lm_note(const struct lm_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -21,8 +21,8 @@
  * 3. Loss of a sample: e[c] = score[c] - onehot[c]; loss = 0.5 * sum_c e[c] e[c], the sum by rule 1 (15 terms, so 16).
  *    An epoch's loss is the sum of its samples' losses in double (binary64), one after the other in the order of
  *    training, divided by their number. So are a validation and a test loss, in the order of the samples.
- *    A sample's loss that is not finite makes the epoch's loss not finite: the trial has diverged, and keeps no weights.
- *    So has one whose parameters are not all finite after its last step.
+ *    A sample's loss that is not finite makes the epoch's loss not finite: the trial has diverged, and keeps no
+ * weights. So has one whose parameters are not all finite after its last step.
  * 4. Backward, all with the weights as they were before the step:
  *      delta3[c] = e[c]
  *      delta2[j] = z2[j] > 0 ? sum_i w3[i][j] delta3[i] : 0 (+0), the sum by rule 1 over i (15 terms, so 16)
@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #define LM_ARITHMETIC_VERSION 1
-#define LM_PARTIALS 4
-#define LM_NAN_BITS UINT32_C(0x7FC00000)
+#define LM_PARTIALS           4
+#define LM_NAN_BITS           UINT32_C(0x7FC00000)
 
 #endif

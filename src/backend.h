@@ -1,7 +1,7 @@
 /* backend.h: a way to do the work, named by a string, as a table of functions.
  *
- * Callers never know what is behind a name: the same tests run on every backend. A new one (SIMD, GPU) is a new table in
- * backend.c's list and nothing else. Its answer must be cpu-ref's, bit for bit (arithmetic.h).
+ * Callers never know what is behind a name: the same tests run on every backend. A new one (SIMD, GPU) is a new table
+ * in backend.c's list and nothing else. Its answer must be cpu-ref's, bit for bit (arithmetic.h).
  */
 #ifndef LM_BACKEND_H
 #define LM_BACKEND_H
@@ -50,8 +50,8 @@ struct lm_backend {
                  struct lm_tick tick, struct lm_error *err);
 
     /* scores (n, 15) of x (n, 64) under parameters; a NaN score is written as 0x7FC00000. n may be 0. */
-    int (*infer)(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n,
-                 float *scores, struct lm_error *err);
+    int (*infer)(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n, float *scores,
+                 struct lm_error *err);
 };
 
 /* The backends of this build, fastest first; the last is cpu-ref. NULL-terminated. */

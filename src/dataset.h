@@ -14,8 +14,8 @@
 #include "status.h"
 
 #define LM_CLASSES 15
-#define LM_SIDE 8
-#define LM_PIXELS (LM_SIDE * LM_SIDE)
+#define LM_SIDE    8
+#define LM_PIXELS  (LM_SIDE * LM_SIDE)
 #define LM_LETTERS "ABCDEILMNORSUVW"
 
 struct lm_dataset {

@@ -7,9 +7,9 @@
 
 /* scores (15) of x (64) under float parameters, all in double, sums in ascending order. bound (15): how far the float
  * arithmetic of arithmetic.h may be from it at most, by the standard running error analysis (Higham, Accuracy and
- * Stability of Numerical Algorithms, 2nd ed., 2002, section 3.1): a sum of n products, rounded m times along its longest
- * path, is off by at most gamma(m) sum |w x|, gamma(m) = m u / (1 - m u), u = 2^-24; errors of the inputs are carried on
- * through |w|. */
+ * Stability of Numerical Algorithms, 2nd ed., 2002, section 3.1): a sum of n products, rounded m times along its
+ * longest path, is off by at most gamma(m) sum |w x|, gamma(m) = m u / (1 - m u), u = 2^-24; errors of the inputs are
+ * carried on through |w|. */
 void lm_forward64(struct lm_shape shape, const float *parameters, const float *x, double *scores, double *bound);
 
 /* The lab's training in double from the same start and in the same order: parameters (lm_network_floats(shape)) in and

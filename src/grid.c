@@ -1,4 +1,5 @@
-/* grid.c: the product of the axes (axis.h): a trial is computed from its number, so a million of them need no memory. */
+/* grid.c: the product of the axes (axis.h): a trial is computed from its number, so a million of them need no memory.
+ */
 #include "axis.h"
 
 struct lm_axis *lm_grid_axis(struct lm_grid *grid, int k)

@@ -15,7 +15,7 @@
 #include "sha256.h"
 
 #define LM_MAX_HIDDEN 128
-#define LM_LAYERS 3
+#define LM_LAYERS     3
 
 struct lm_shape {
     uint32_t hidden1, hidden2; /* 1 to LM_MAX_HIDDEN */
@@ -38,7 +38,8 @@ void lm_shape_text(struct lm_shape shape, char *text);
 /* The inverse; 0 if text is no such shape. */
 int lm_shape_parse(const char *text, struct lm_shape *out);
 
-/* The lab's start: each layer's weights from a fresh mt19937(seed), uniform in [-range, range), row by row; biases 0. */
+/* The lab's start: each layer's weights from a fresh mt19937(seed), uniform in [-range, range), row by row; biases 0.
+ */
 void lm_network_initialise(struct lm_shape shape, uint32_t seed, float range, float *parameters);
 
 /* SHA-256 of the parameters as little-endian IEEE 754 words. */

@@ -18,7 +18,7 @@
 #define LM_REFERENCE_SUFFIX plain
 #endif
 #define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
+#define JOIN(a, b)  JOIN2(a, b)
 
 #define WIDEST (LM_MAX_HIDDEN > LM_PIXELS ? LM_MAX_HIDDEN : LM_PIXELS)
 

@@ -9,8 +9,8 @@
 
 struct lm_sha256 {
     uint32_t state[8];
-    uint64_t length;          /* bytes taken so far */
-    unsigned char block[64];  /* the part of them that is not yet a whole block */
+    uint64_t length;         /* bytes taken so far */
+    unsigned char block[64]; /* the part of them that is not yet a whole block */
 };
 
 void lm_sha256_begin(struct lm_sha256 *hash);

@@ -8,6 +8,23 @@
  * samples side by side), over a dozen small operations that each file defines for its vectors. simd_layout.h says how
  * the weights lie. Files are compiled with plain flags; only the functions of a path may use its instructions, and the
  * processor is asked at run time (cpu_backend.c).
+ *
+ * A file defines ROWS, the lanes of four floats in a `vec`, and
+ *   vec_load, vec_store, vec_all      whole vectors; one float everywhere
+ *   vec_repeat(p)                     four floats in every lane
+ *   vec_add, vec_sub, vec_mul, vec_and, vec_fma(a, b, c) = a b + c, vec_fnma(a, b, c) = -(a b) + c, rounded once
+ *   vec_relu, vec_where_positive(z, d), vec_canonical     z < 0 ? 0 : z;  z > 0 ? d : +0;  a NaN as LM_NAN_BITS
+ *   vec_pairs(a, b)                   in each lane: a0 + a1, a2 + a3, b0 + b1, b2 + b3
+ *   vec_spread(v, out)                out[q]: element q of each lane, all over that lane
+ *   vec_chains(p)                     the 4 / ROWS accumulators of a column's sum, as far as they add up inside lanes
+ *   vec_join(s), vec_join_dealt(s)    ROWS such: the sums of 4 ROWS columns, in their own or in dealt order
+ *   vec_undeal(v)                     dealt order to own order (simd_layout.h)
+ *   vec_gather_rows, vec_scatter_rows rows 0, 4, ... to lanes and back; vec_transpose: a 4 x 4 matrix a lane
+ *   vec_keep(p)                       pins four sums here: a compiler that sees only the last use of a sum moves all of
+ *                                     a loop's multiply-adds to its end, and spills what they need
+ *   quad_loss(e)                      rule 3
+ *
+ * Why four partial sums with the bias last (arithmetic.h), and not one, two or eight: tests/perf/README.md.
  */
 #ifndef LM_SIMD_H
 #define LM_SIMD_H
@@ -24,7 +41,7 @@ extern const struct lm_cpu_kernels lm_simd_portable;
 /* For the simd_*.c files. Everything is inlined into a few entries, so that the sizes of the default shape are
  * constants there; a loop over registers must be unrolled for its array to be registers. (Not under a sanitizer: its
  * checks, unrolled, take the compiler minutes.) */
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE          static inline __attribute__((always_inline))
 #define LM_PRAGMA(text) _Pragma(#text)
 #if defined(__SANITIZE_ADDRESS__)
 #define UNROLL(n)

@@ -27,8 +27,8 @@ struct lm_simd_layout {
     size_t rows;
     struct lm_simd_layer layer[LM_LAYERS];
     size_t onehot;  /* (15, 16), each row in dealt order */
-    size_t a[2];    /* activations of layers 1 and 2 in their own order, whole blocks */
-    size_t keep[2]; /* masks (all bits or none) of the same size: which of them are no padding */
+    size_t a[2];    /* activations of layers 1 and 2 in their own order, whole blocks; this step's and the last one's */
+    size_t keep[2]; /* masks (all bits or none) of whole blocks: which of them are no padding */
     size_t tail;    /* a vector: which inputs of layer 2's last chunk are no padding */
     size_t e;       /* (16): the last layer's delta in its own order */
     size_t floats;  /* in all */
@@ -68,8 +68,8 @@ static inline __attribute__((always_inline)) struct lm_simd_layout lm_simd_layou
     for (int l = 0; l < 2; l++) {
         size_t padded = at.layer[l].blocks * block;
         at.a[l] = end;
-        at.keep[l] = end + padded;
-        end += 2 * padded;
+        at.keep[l] = end + 2 * padded;
+        end += 3 * padded;
     }
     at.tail = end;
     at.floats = end + block;

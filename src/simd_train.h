@@ -5,9 +5,11 @@
  *   forward   p[q] += tile[q] * inputs; two steps of sums of pairs inside the lanes turn p[0..3] into a block's sums
  *   backward  p[r] += tile[q] * deltas over the outputs: a lane of an accumulator is a partial sum of four columns
  *   update    tile[q] -= t[q] * inputs
- * Layer 1 has no backward pass, and nothing stands between its update and the next sample's forward pass: they are one
- * pass, with one load and one store a tile. That pass is two thirds of the step, and keeps both multiply-add units and
- * the store unit busy; the rest is a chain of short dependent sums, in which the updates of layers 2 and 3 find room.
+ * A step owes its updates to the next one: there they are done in the same pass as the forward sums, one load and one
+ * store a tile. So a step is three such passes and two backward sums. Layer 1's pass is more than half of it, and is
+ * bound by multiply-adds and stores. The rest is a chain of short dependent sums, and that is where other work finds
+ * room: the updates of layers 2 and 3, which wait for nothing, beside sums that wait for the layer before; and layer
+ * 1's next block beside the backward sums of the one after it, which is why these are owed as well (first_t).
  *
  * Padding. Outputs are padded to whole blocks, inputs to whole chunks. Padded weights and biases start as +0 and stay
  * +0; padded activations and deltas are +0: these are rule 1's terms (+0)(+0), and chunks and groups beyond them are
@@ -21,9 +23,10 @@
  *
  * The including file defines ROWS, vec, and the operations vec_* and quad_loss (a manual of them is in simd.h).
  *
- * Tried, and left out because it gained nothing: beginning layer 2's sums while layer 1 is under way (it takes the
- * registers), activations that stay in registers between layers, updates deferred over two samples (the stores saved
- * are paid in multiply-adds), skipping updates where a delta is 0 (mispredicted; and a weight -0 must become +0).
+ * Tried without a gain: beginning layer 2's sums while layer 1 is under way (it takes the registers), activations that
+ * stay in registers between layers, eight sums at once in layer 1 instead of four, updates of layers 2 and 3 right
+ * after the backward sums (5 % slower). Not tried: skipping updates where a delta is 0, as half of them are. The
+ * branches would be mispredicted, and the update of a weight -0 by a t of 0 can make it +0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +92,9 @@ INLINE void update_block(float *w, float *b, const float *x, size_t chunks, vec 
     vec_store(b, vec_sub(vec_load(b), t));
 }
 
-/* Layer 1: the update by the last sample and the sums over the next one. Returns a block of z. */
-INLINE vec update_and_sum(float *w, float *b, const float *last, const float *next, vec t)
+/* The update by the last sample's inputs and t, and the sums over the next one's inputs, in one pass over a block. */
+INLINE vec update_and_sum(float *w, float *b, const float *last, const float *next, size_t chunks, const float *tail,
+                          vec t)
 {
     vec p[4], tq[4];
     vec_spread(t, tq);
@@ -99,24 +103,23 @@ INLINE vec update_and_sum(float *w, float *b, const float *last, const float *ne
     for (size_t q = 0; q < 4; q++) {
         vec tile = vec_fnma(tq[q], before, vec_load(w + q * TILE));
         vec_store(w + q * TILE, tile);
-        p[q] = vec_mul(tile, in);
+        p[q] = vec_mul(tail && chunks == 1 ? vec_and(tile, vec_load(tail)) : tile, in);
     }
     vec_keep(p);
-    UNROLL(3)
-    for (size_t c = 1; c < LM_PIXELS / 4; c++) {
+    UNROLL(5)
+    for (size_t c = 1; c < chunks; c++) {
         before = vec_repeat(last + 4 * c);
         in = vec_repeat(next + 4 * c);
         UNROLL(4)
         for (size_t q = 0; q < 4; q++) {
             vec tile = vec_fnma(tq[q], before, vec_load(w + c * CHUNK + q * TILE));
             vec_store(w + c * CHUNK + q * TILE, tile);
-            p[q] = vec_fma(tile, in, p[q]);
+            p[q] = vec_fma(tail && c == chunks - 1 ? vec_and(tile, vec_load(tail)) : tile, in, p[q]);
         }
         vec_keep(p);
     }
-    vec bias = vec_sub(vec_load(b), t);
-    vec_store(b, bias);
-    return vec_add(block_of_sums(p), bias);
+    vec_store(b, vec_sub(vec_load(b), t));
+    return block_of_sums(p);
 }
 
 /* Sums over a layer's outputs for ROWS chunks of its columns, w at the first of them: s[k] has chunk k's sums, still
@@ -145,53 +148,85 @@ INLINE void sum_columns(const float *w, size_t stride, const vec *d, size_t grou
         s[k] = vec_chains(p[k]);
 }
 
-/* Layers 2 and 3 forward, everything backward, the updates of layers 2 and 3. z1 is layer 1's; gives t of layer 1 and
- * returns the sample's loss. */
-INLINE float rest_of_step(float *m, const struct lm_simd_layout *at, int masked, float rate, const vec *z1, int label,
-                          vec *t1)
+/* What a step leaves to the next one: its inputs and t of each layer, for the updates. */
+struct owed {
+    const float *x, *a1, *a2;
+    vec z1[MOST], d2q[MOST * 4], t2[MOST], t3[CHAINS];
+};
+
+/* Backward through layer 2, whose weights are still those before the step: t of block b of layer 1. */
+INLINE vec first_t(const float *m, const struct lm_simd_layout *at, const struct owed *o, float rate, size_t b)
+{
+    const struct lm_simd_layer *l2 = &at->layer[1];
+    vec s[ROWS];
+    sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, o->d2q, (l2->outputs + 3) / 4, s);
+    return vec_mul(vec_all(rate), vec_where_positive(o->z1[b], vec_join(s)));
+}
+
+/* z of block b of a layer; with the update that is owed to it, if any is. */
+INLINE vec forward_block(float *m, const struct lm_simd_layer *layer, size_t b, int is_owed, const float *last, vec t,
+                         const float *next, const float *tail)
+{
+    float *w = m + layer->w + b * layer->stride, *bias = m + layer->b + b * TILE;
+    vec sum =
+        is_owed ? update_and_sum(w, bias, last, next, layer->chunks, tail, t) : sum_block(w, next, layer->chunks, tail);
+    return vec_add(sum, vec_load(bias));
+}
+
+/* One step, but for its own updates: those that the last one owes, forward, backward. Returns the sample's loss. a1 and
+ * a2: room for the activations, not the last step's. */
+INLINE float step(float *m, const struct lm_simd_layout *at, int masked, float rate, const float *x, int label,
+                  int is_owed, struct owed *o, float *a1, float *a2)
 {
     const struct lm_simd_layer *l1 = &at->layer[0], *l2 = &at->layer[1], *l3 = &at->layer[2];
     const float *tail = masked ? m + at->tail : NULL;
-    float *a1 = m + at->a[0], *a2 = m + at->a[1];
-    vec z2[MOST], d2[MOST], d2q[MOST * 4], e[CHAINS], eq[CHAINS * 4], s[ROWS], step = vec_all(rate);
+    vec z2[MOST], e[CHAINS], eq[CHAINS * 4], s[ROWS], all_rate = vec_all(rate);
 
     UNROLL(8)
     for (size_t b = 0; b < l1->blocks; b++) {
-        vec a = vec_relu(z1[b]);
+        vec t = is_owed ? first_t(m, at, o, rate, b) : vec_all(0.0f);
+        o->z1[b] = forward_block(m, l1, b, is_owed, o->x, t, x, NULL);
+        vec a = vec_relu(o->z1[b]);
         vec_store(a1 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[0] + b * TILE)) : a);
     }
     UNROLL(4)
     for (size_t b = 0; b < l2->blocks; b++) {
-        z2[b] = vec_add(sum_block(m + l2->w + b * l2->stride, a1, l2->chunks, tail), vec_load(m + l2->b + b * TILE));
+        z2[b] = forward_block(m, l2, b, is_owed, o->a1, o->t2[b], a1, tail);
         vec a = vec_undeal(vec_relu(z2[b]));
         vec_store(a2 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[1] + b * TILE)) : a);
     }
     UNROLL(4)
     for (size_t b = 0; b < CHAINS; b++) {
-        vec z = vec_add(sum_block(m + l3->w + b * l3->stride, a2, l3->chunks, NULL), vec_load(m + l3->b + b * TILE));
-        e[b] = vec_sub(z, vec_load(m + at->onehot + label * 16 + b * TILE));
+        e[b] = vec_sub(forward_block(m, l3, b, is_owed, o->a2, o->t3[b], a2, NULL),
+                       vec_load(m + at->onehot + label * 16 + b * TILE));
         vec_spread(e[b], eq + 4 * b);
         vec_store(m + at->e + b * TILE, vec_undeal(e[b]));
+        o->t3[b] = vec_mul(all_rate, e[b]);
     }
     UNROLL(4)
     for (size_t b = 0; b < l2->blocks; b++) {
         sum_columns(m + l3->w + b * ROWS * CHUNK, l3->stride, eq, 4, s);
-        d2[b] = vec_where_positive(z2[b], vec_join_dealt(s));
-        vec_spread(d2[b], d2q + 4 * b);
+        vec delta = vec_where_positive(z2[b], vec_join_dealt(s));
+        vec_spread(delta, o->d2q + 4 * b);
+        o->t2[b] = vec_mul(all_rate, delta);
     }
-    UNROLL(4)
-    for (size_t b = 0; b < CHAINS; b++)
-        update_block(m + l3->w + b * l3->stride, m + l3->b + b * TILE, a2, l3->chunks, vec_mul(step, e[b]));
-    UNROLL(8)
-    for (size_t b = 0; b < l1->blocks; b++) {
-        size_t groups = (l2->outputs + 3) / 4;
-        sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, d2q, groups, s);
-        t1[b] = vec_mul(step, vec_where_positive(z1[b], vec_join(s)));
-    }
-    UNROLL(4)
-    for (size_t b = 0; b < l2->blocks; b++)
-        update_block(m + l2->w + b * l2->stride, m + l2->b + b * TILE, a1, l2->chunks, vec_mul(step, d2[b]));
+    o->x = x;
+    o->a1 = a1;
+    o->a2 = a2;
     return quad_loss(m + at->e);
+}
+
+/* The updates that are still owed after a last step: layer 1 first, which needs layer 2 as it was. */
+INLINE void pay(float *m, const struct lm_simd_layout *at, const struct owed *o, float rate)
+{
+    const float *in[LM_LAYERS] = {o->x, o->a1, o->a2};
+    for (int l = 0; l < LM_LAYERS; l++) {
+        const struct lm_simd_layer *layer = &at->layer[l];
+        for (size_t b = 0; b < layer->blocks; b++) {
+            vec t = l == 0 ? first_t(m, at, o, rate, b) : l == 1 ? o->t2[b] : o->t3[b];
+            update_block(m + layer->w + b * layer->stride, m + layer->b + b * TILE, in[l], layer->chunks, t);
+        }
+    }
 }
 
 INLINE void prefetch_row(const float *x)
@@ -200,31 +235,19 @@ INLINE void prefetch_row(const float *x)
         __builtin_prefetch(x + line);
 }
 
-/* A part of an epoch. Layer 1 lags behind: a sample's update is done together with the next one's sums, the last one's
- * at the end, so between two calls nothing is owed. */
+/* A part of an epoch. Nothing is owed between two calls. */
 INLINE double train_at(float *m, const struct lm_simd_layout *at, int masked, float rate,
                        const struct lm_samples *samples, const uint32_t *index, size_t n, double loss_sum)
 {
-    const struct lm_simd_layer *l1 = &at->layer[0];
-    vec z1[MOST], t1[MOST];
-    if (n == 0)
-        return loss_sum;
-    const float *x = samples->x + (size_t)index[0] * LM_PIXELS;
-    for (size_t b = 0; b < l1->blocks; b++)
-        z1[b] = vec_add(sum_block(m + l1->w + b * l1->stride, x, l1->chunks, NULL), vec_load(m + l1->b + b * TILE));
-    for (size_t k = 0;;) {
-        loss_sum += rest_of_step(m, at, masked, rate, z1, samples->label[index[k]], t1);
-        if (++k == n)
-            break;
-        const float *next = samples->x + (size_t)index[k] * LM_PIXELS;
+    const size_t room1 = at->layer[0].blocks * TILE, room2 = at->layer[1].blocks * TILE;
+    struct owed o = {.x = NULL};
+    for (size_t k = 0; k < n; k++) {
         prefetch_row(samples->x + (size_t)index[k + 1 < n ? k + 1 : k] * LM_PIXELS);
-        UNROLL(8)
-        for (size_t b = 0; b < l1->blocks; b++)
-            z1[b] = update_and_sum(m + l1->w + b * l1->stride, m + l1->b + b * TILE, x, next, t1[b]);
-        x = next;
+        loss_sum += step(m, at, masked, rate, samples->x + (size_t)index[k] * LM_PIXELS, samples->label[index[k]],
+                         k > 0, &o, m + at->a[0] + k % 2 * room1, m + at->a[1] + k % 2 * room2);
     }
-    for (size_t b = 0; b < l1->blocks; b++)
-        update_block(m + l1->w + b * l1->stride, m + l1->b + b * TILE, x, l1->chunks, t1[b]);
+    if (n > 0)
+        pay(m, at, &o, rate);
     return loss_sum;
 }
 
