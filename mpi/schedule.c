@@ -21,6 +21,8 @@ enum { TAG_READY = 1, TAG_WORK, TAG_RESULT };
 /* How many consecutive trials are handed out at once to a rank that trains one after the other. */
 #define LONGEST_RUN 64
 
+#define SECONDS_BETWEEN_LOOKS 3e-4
+
 /* Rank 0 -> worker. count 0: there is no more. */
 struct work {
     uint64_t first, count;
@@ -115,6 +117,7 @@ struct master {
     const struct lm_schedule *schedule;
     const struct lm_sink *sink;
     uint64_t next, total, finished, lowest_ok;
+    double looked;  /* lm_now() of the last look at what has come in */
     uint64_t *owed; /* (size): results that a rank still owes */
     int active;     /* workers that have not been told that there is no more */
     unsigned char *message;
@@ -190,11 +193,16 @@ static void serve(struct master *m, const MPI_Status *status)
     receive_result(m, status->MPI_SOURCE, size);
 }
 
-/* Whatever has come in, without waiting. */
+/* Whatever has come in, without waiting. The fast kernels call it every few dozen microseconds, MPI's look at the
+ * network costs one: so it looks a few times a millisecond. */
 static int tick(void *context)
 {
     struct master *m = context;
     const struct lm_world *world = m->schedule->world;
+    double t = lm_now();
+    if (t - m->looked < SECONDS_BETWEEN_LOOKS)
+        return 0;
+    m->looked = t;
     int there = m->active > 0;
     while (there) {
         MPI_Status status;
