@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "command.h"
+#include "cpu_backend.h"
 #include "devices.h"
 #include "evaluate.h"
 #include "infer.h"
@@ -292,6 +293,7 @@ int lm_command_infer(const struct lm_call *call)
     struct lm_error err;
     uint64_t n = 0;
     int code;
+    infer.nothing.threads = lm_cpu_threads(call->world->mask_ranks);
     infer.times.start = lm_now() - call->start;
     int packed = world->rank == 0 && lm_packed_named(call->options);
     lm_broadcast(world, &packed, sizeof packed);

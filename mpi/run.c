@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "command.h"
+#include "cpu_backend.h"
 #include "devices.h"
 #include "keep.h"
 #include "prepare.h"
@@ -284,6 +285,7 @@ static void clean_up(struct run *run)
 static int open_backend(struct run *run)
 {
     struct lm_error err;
+    run->problem.threads = lm_cpu_threads(run->call->world->mask_ranks);
     return lm_agree(run->call->world, run->backend->open(&run->problem, &run->session, &err), &err);
 }
 

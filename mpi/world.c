@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,6 +143,25 @@ void lm_world_timeout(const struct lm_world *world, double seconds)
 
 /* ---- begin and end ---- */
 
+/* How many ranks of the node have this rank's affinity mask: one where the launcher binds each to cores of its own, all
+ * where it binds none. */
+static void count_mask_ranks(struct lm_world *world, MPI_Comm node)
+{
+    cpu_set_t own;
+    struct lm_error err;
+    CPU_ZERO(&own);
+    sched_getaffinity(0, sizeof own, &own); /* on failure all masks are empty, and equal */
+    cpu_set_t *all = malloc((size_t)world->node_size * sizeof *all);
+    if (!all) {
+        lm_fail_memory(&err, (uint64_t)world->node_size * sizeof *all, "the ranks' cores");
+        lm_abort(world, &err);
+    }
+    LM_MPI(world, MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, node));
+    for (int r = 0; r < world->node_size; r++)
+        world->mask_ranks += CPU_EQUAL(&own, &all[r]) != 0;
+    free(all);
+}
+
 void lm_world_begin(struct lm_world *world, int *argc, char ***argv)
 {
     *world = (struct lm_world){.comm = MPI_COMM_WORLD};
@@ -160,6 +180,7 @@ void lm_world_begin(struct lm_world *world, int *argc, char ***argv)
     LM_MPI(world, MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL, &node));
     LM_MPI(world, MPI_Comm_rank(node, &world->node_rank));
     LM_MPI(world, MPI_Comm_size(node, &world->node_size));
+    count_mask_ranks(world, node);
     LM_MPI(world, MPI_Comm_free(&node));
 }
 

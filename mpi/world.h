@@ -19,6 +19,7 @@ struct lm_world {
     MPI_Comm comm; /* all ranks; errors are returned, and checked by LM_MPI */
     int rank, size;
     int node_rank, node_size; /* among the ranks of this host */
+    int mask_ranks;           /* ranks of this host that may run on the same cores as this one, itself included */
     char host[LM_HOST_SIZE];
     int quiet, verbose;
 };
