@@ -260,7 +260,8 @@ info:
 	$(call row,nvcc,$(nvcc_version),$(if $(cuda_on),$(NVCC): code for $(CUDA_ARCHS:%=sm_%),$(if $(NVCC),$(NVCC): not used (CUDA=0)$(comma) )no GPU backend))
 
 # ---- Installing -----------------------------------------------------------------------------------------------------
-docs := $(wildcard README.md LICENSE CHANGELOG.md CITATION.cff)
+docs := $(wildcard README.md LICENSE CHANGELOG.md CITATION.cff CONTRIBUTING.md results/README.md datasets/README.md \
+    datasets/letters.png)
 jobs := $(wildcard jobs/*.slurm jobs/*.sh jobs/*.md)
 man := $(wildcard man/*.1)
 bindir = $(DESTDIR)$(PREFIX)/bin
@@ -273,13 +274,13 @@ install: all
 	install -d '$(bindir)' '$(mandir)' '$(docdir)' '$(jobdir)'
 	install -m 755 $(program) '$(bindir)'
 	$(if $(man),install -m 644 $(man) '$(mandir)')
-	install -m 644 $(docs) '$(docdir)'
+	for doc in $(docs); do install -D -m 644 "$$doc" '$(docdir)'/"$$doc" || exit; done
 	install -m 644 $(jobs) '$(jobdir)'
 
 ## uninstall: removes what install put there
 uninstall:
 	rm -f '$(bindir)/libras_mpi' $(man:man/%='$(mandir)/%') $(docs:%='$(docdir)/%') $(jobs:jobs/%='$(jobdir)/%')
-	-rmdir '$(docdir)' '$(jobdir)' '$(dir $(jobdir))'
+	-rmdir '$(docdir)/results' '$(docdir)/datasets' '$(docdir)' '$(jobdir)' '$(dir $(jobdir))'
 
 ## deps: installs what run and check need and this machine lacks (apt-get)
 deps:

@@ -76,14 +76,16 @@ static int open_variant(struct lm_bench *bench, const struct lm_backend *backend
 static int open_variants(struct lm_bench *bench, struct lm_error *err)
 {
     const char *list = bench->call->options->device;
-    struct lm_error why;
+    struct lm_error why, told = {.text = ""};
     int code = LM_OK;
     for (const struct lm_backend *const *b = lm_backends(); *b && code == LM_OK; b++) {
         if (!is_wanted(list, (*b)->name))
             continue;
-        if ((*b)->probe(&why) != LM_OK)
-            lm_note(bench->call->world, "%s is left out: %s", (*b)->name, why.text);
-        else if (bench->n < LM_BENCH_MOST_VARIANTS)
+        if ((*b)->probe(&why) != LM_OK) {
+            if (strcmp(why.text, told.text) != 0) /* sixteen GPU variants lack the same driver: once is enough */
+                lm_note(bench->call->world, "left out: %s, and others for the same reason: %s", (*b)->name, why.text);
+            told = why;
+        } else if (bench->n < LM_BENCH_MOST_VARIANTS)
             code = open_variant(bench, *b, err);
     }
     if (code == LM_OK && bench->n == 0)
@@ -318,6 +320,6 @@ int lm_command_bench(const struct lm_call *call)
 {
     struct lm_error err;
     if (call->world->size > 1)
-        lm_note(call->world, "bench measures on rank 0; the other %d ranks are idle", call->world->size - 1);
+        lm_note(call->world, "bench measures on rank 0; the other ranks (%d) are idle", call->world->size - 1);
     return lm_agree(call->world, call->world->rank == 0 ? bench_on_rank_0(call, &err) : LM_OK, &err);
 }

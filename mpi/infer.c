@@ -12,6 +12,7 @@
 #include "command.h"
 #include "cpu_backend.h"
 #include "devices.h"
+#include "ending.h"
 #include "evaluate.h"
 #include "infer.h"
 #include "packed_source.h"
@@ -280,6 +281,7 @@ void lm_infer_end(struct lm_infer *infer)
         infer->backend->close(infer->session);
     if (infer->output.path)
         lm_output_abandon(&infer->output);
+    lm_ending_files(NULL, NULL);
     lm_stored_close(&infer->stored);
     lm_samples_free(&infer->samples);
     lm_results_free(&infer->results);

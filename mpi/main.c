@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "ending.h"
 #include "h5util.h"
 #include "prepare.h"
 #include "provenance.h"
@@ -65,13 +66,15 @@ static int work(int argc, char **argv, const struct lm_options *options, const s
                 const char *command_line, double start)
 {
     struct lm_world world;
+    double seconds = mistake->code == LM_OK ? options->timeout : 0.0;
+    lm_ending_begin(seconds, lm_launcher_rank());
     lm_world_begin(&world, &argc, &argv);
+    lm_ending_started(seconds);
     int code = lm_agree_once(&world, mistake->code, mistake);
     if (code == LM_OK) {
         struct lm_call call = {&world, options, command_line, start};
         world.quiet = options->quiet;
         world.verbose = options->verbose;
-        lm_world_timeout(&world, options->timeout);
         if ((code = lm_prepare_agree(&call)) == LM_OK)
             code = dispatch(&call);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "devices.h"
+#include "ending.h"
 #include "evaluate.h"
 #include "paths.h"
 #include "shard.h"
@@ -129,6 +130,8 @@ int lm_prepare_output(const struct lm_call *call, struct lm_output *output)
             lm_output_reserve(call->options->out ? call->options->out : standard, call->options->force, output, &err);
         if (code == LM_OK && output->found_stray)
             lm_note(call->world, "%s: a run that was killed had left it; removed", output->part);
+        if (code == LM_OK)
+            lm_ending_files(output->part, output->lock);
     }
     return lm_agree(call->world, code, &err);
 }

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "cpu_backend.h"
 #include "devices.h"
+#include "ending.h"
 #include "keep.h"
 #include "prepare.h"
 #include "provenance.h"
@@ -228,6 +229,7 @@ static int write_file(struct run *run, char **path)
             lm_results_abandon(writer);
         else if ((code = lm_results_finish(writer, &run->results, &err)) == LM_OK)
             code = lm_output_commit(&run->output, &err);
+        lm_ending_files(NULL, NULL);
     }
     run->times.file = lm_now() - start;
     return lm_agree(run->call->world, code, &err);

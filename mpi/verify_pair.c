@@ -32,6 +32,11 @@ static uint64_t other_indices(const uint32_t *a, size_t n, const uint32_t *b, si
     return count;
 }
 
+static size_t longer(size_t n, size_t m)
+{
+    return n > m ? n : m;
+}
+
 static int compare_dataset(struct pair *pair, struct lm_error *err)
 {
     const struct lm_results *a = &pair->a.results, *b = &pair->b.results;
@@ -43,7 +48,9 @@ static int compare_dataset(struct pair *pair, struct lm_error *err)
     for (int p = 0; p < LM_PIXELS; p++)
         wrong += (uint64_t)other_double(a->scaler.mean[p], b->scaler.mean[p]) +
                  (uint64_t)other_double(a->scaler.scale[p], b->scaler.scale[p]);
-    return lm_check_counts(&pair->checks, "data set", 4 + a->n_train + a->n_validation + a->n_test + 2 * LM_PIXELS,
+    return lm_check_counts(&pair->checks, "data set",
+                           4 + longer(a->n_train, b->n_train) + longer(a->n_validation, b->n_validation) +
+                               longer(a->n_test, b->n_test) + 2 * LM_PIXELS,
                            wrong, err);
 }
 

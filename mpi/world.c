@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -117,30 +115,6 @@ int lm_agree_once(const struct lm_world *world, int code, const struct lm_error 
     return lm_agree(world, code, world->rank == first ? err : NULL);
 }
 
-/* ---- time limit ---- */
-
-static void time_is_over(int signal_number)
-{
-    static const char line[] = "libras_mpi: the time given by --timeout is over; nothing was written\n";
-    (void)signal_number;
-    write_whole(line, sizeof line - 1);
-    _exit(LM_FAILED);
-}
-
-void lm_world_timeout(const struct lm_world *world, double seconds)
-{
-    if (seconds <= 0.0)
-        return;
-    /* Rank 0 is first, so that the reason is told once; the others follow if the launcher has not ended them. */
-    seconds += world->rank == 0 ? 0.0 : 2.0;
-    struct sigaction action = {.sa_handler = time_is_over};
-    struct itimerval timer = {
-        .it_value = {.tv_sec = (time_t)seconds,
-                     .tv_usec = 1 + (suseconds_t)(999998.0 * (seconds - (double)(time_t)seconds))}};
-    if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &timer, NULL) != 0)
-        lm_say(world, "--timeout: %s", strerror(errno));
-}
-
 /* ---- begin and end ---- */
 
 /* How many ranks of the node have this rank's affinity mask: one where the launcher binds each to cores of its own, all
@@ -186,9 +160,7 @@ void lm_world_begin(struct lm_world *world, int *argc, char ***argv)
 
 void lm_world_end(struct lm_world *world)
 {
-    struct itimerval none = {0};
     LM_MPI(world, MPI_Finalize());
-    setitimer(ITIMER_REAL, &none, NULL);
 }
 
 int lm_launcher_rank(void)

@@ -49,9 +49,6 @@ void lm_note(const struct lm_world *world, const char *format, ...) __attribute_
 /* The same on every rank, with -v alone. */
 void lm_detail(const struct lm_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Ends this process, and with it the job, with 1 after so many seconds (0: never): a rank that hangs in MPI, too. */
-void lm_world_timeout(const struct lm_world *world, double seconds);
-
 /* Any number of bytes from rank 0 to all. */
 void lm_broadcast(const struct lm_world *world, void *bytes, uint64_t n);
 /* Any number of bytes from one rank to another. */

@@ -303,6 +303,7 @@ const struct lm_backend lm_backend_cpu_avx512 =
 const struct lm_backend lm_backend_cpu_avx2 =
     CPU_BACKEND("cpu:avx2", "8 floats a vector, for x86 with AVX2 and FMA", probe_avx2, open_avx2);
 const struct lm_backend lm_backend_cpu_portable =
-    CPU_BACKEND("cpu:portable", "4 floats a vector, for any processor", always_there, open_portable);
+    CPU_BACKEND("cpu:portable", "4 floats a vector, for processors without AVX2 (x86 emulates the fused multiply-add)",
+                always_there, open_portable);
 const struct lm_backend lm_backend_cpu_ref =
     CPU_BACKEND("cpu-ref", "the arithmetic's definition as a plain C loop, one core", always_there, open_reference);

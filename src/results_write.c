@@ -14,6 +14,8 @@
 #include "results_layout.h"
 #include "results_writer.h"
 
+#define ROOM_FOR_HDF5 ((size_t)16 << 20)
+
 /* A group of weights is one of many, and its rows are long. Losses are one array of short rows, with gaps where trials
  * failed; the longer the buffer, the likelier the gap's row is in it too. */
 #define WEIGHTS_BUFFER ((size_t)1 << 20)
@@ -213,6 +215,11 @@ int lm_results_create(const char *path, uint64_t n_trials, uint64_t max_epochs, 
                       struct lm_error *err)
 {
     *out = NULL;
+    /* HDF5 1.10 does not look whether it got the memory of a new file's cache, and crashes: better to fail here. */
+    void *room = malloc(ROOM_FOR_HDF5);
+    if (!room)
+        return lm_fail_memory(err, ROOM_FOR_HDF5, "the results file");
+    free(room);
     struct lm_results_writer *writer = calloc(1, sizeof *writer);
     if (!writer)
         return lm_fail_memory(err, sizeof *writer, "the results file");
