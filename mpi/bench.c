@@ -55,6 +55,21 @@ static int is_wanted(const char *list, const char *name)
     return 0;
 }
 
+/* A name that no build knows is a mistake, also beside good ones. */
+static int check_names(const char *list, struct lm_error *err)
+{
+    while (*list) {
+        char name[64];
+        const struct lm_backend *found;
+        size_t n = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, list);
+        if (strcmp(name, "all") != 0 && lm_backend_find(name, &found, err) == LM_BAD_INPUT)
+            return LM_BAD_INPUT;
+        list += n + (list[n] == ',');
+    }
+    return LM_OK;
+}
+
 static struct lm_trial the_trial(const struct lm_options *options)
 {
     return lm_grid_trial(&options->grid, 0);
@@ -77,7 +92,7 @@ static int open_variants(struct lm_bench *bench, struct lm_error *err)
 {
     const char *list = bench->call->options->device;
     struct lm_error why, told = {.text = ""};
-    int code = LM_OK;
+    int code = check_names(list, err);
     for (const struct lm_backend *const *b = lm_backends(); *b && code == LM_OK; b++) {
         if (!is_wanted(list, (*b)->name))
             continue;
