@@ -316,7 +316,7 @@ int lm_command_run(const struct lm_call *call)
         (code = lm_prepare_ranks(call->world, run.backend, &run.results)) == LM_OK &&
         (code = lm_prepare_output(call, &run.output)) == LM_OK && /* before any work */
         (code = load(&run)) == LM_OK &&                           /* rank 0 reads, all receive */
-        (code = open_backend(&run)) == LM_OK &&                   /* */
+        (code = open_backend(&run)) == LM_OK &&                   /* with the threads this rank may use */
         (code = open_file(&run)) == LM_OK &&                      /* losses and weights stream into it */
         (code = train(&run)) == LM_OK &&                          /* ranks take trials as they are free */
         (code = infer(&run)) == LM_OK &&                          /* each rank its shard; gathered on rank 0 */
