@@ -22,6 +22,16 @@
 
 #define LM_ALL_LANES 0xffffffffu
 
+/* Before a loop: all its turns written out, or so many at a time. The host's compiler does as it likes. */
+#ifdef __CUDACC__
+#define LM_PRAGMA(text) _Pragma(#text)
+#define LM_UNROLL       LM_PRAGMA(unroll)
+#define LM_UNROLL_BY(n) LM_PRAGMA(unroll n)
+#else
+#define LM_UNROLL
+#define LM_UNROLL_BY(n)
+#endif
+
 /* One term into its partial sum. A sum starts from LM_NO_TERM: fma(a, b, -0) is a b rounded, its zeros' signs too, so
  * the first term needs no code of its own, and loops come out in whole turns of four. */
 #define LM_NO_TERM (-0.0f)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "course.h"
+#include "fast.h"
 #include "probe.h"
 #include "score.h"
 
@@ -48,6 +49,7 @@ static int open_session(const struct lm_gpu_ways *ways, const struct lm_problem 
         return code;
     }
     s->block_shared = (size_t)device.block_shared;
+    s->multiprocessors = device.multiprocessors;
     *session = s;
     return LM_OK;
 }
@@ -82,7 +84,12 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
 #define TRAIN_BATCH    "one block trains, a launch an epoch"
 #define TRAIN_WHOLE    "one block trains, all epochs in one launch"
 
+#define TRAIN_FAST "all trials of 64-32-16-15 at once, a warp each"
+
 #define BACKEND(id, train_way, score_way, full_name, text)                                                             \
+    TABLE(id, train_way, score_way, full_name, text, capacity, lm_gpu_train, NULL)
+
+#define TABLE(id, train_way, score_way, full_name, text, how_many, training, evaluating)                               \
     static int open_##id(const struct lm_problem *problem, void **session, struct lm_error *err)                       \
     {                                                                                                                  \
         static const struct lm_gpu_ways ways = {lm_gpu_train_##train_way, lm_gpu_score_##score_way};                   \
@@ -94,14 +101,17 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
         .probe = lm_gpu_probe,                                                                                         \
         .open = open_##id,                                                                                             \
         .close = close_session,                                                                                        \
-        .capacity = capacity,                                                                                          \
-        .train = lm_gpu_train,                                                                                         \
+        .capacity = how_many,                                                                                          \
+        .train = training,                                                                                             \
+        .evaluate = evaluating,                                                                                        \
         .infer = infer,                                                                                                \
     };
 
 #define LAB(train, score, text) BACKEND(train, train, score, "gpu:" #train, text)
 #define PAIR(train, score, text)                                                                                       \
     BACKEND(train##_##score, train, score, "gpu:" #train "+" #score, text ", inference " #score)
+
+TABLE(fast, whole, global, "gpu:fast", TRAIN_FAST, lm_gpu_fast_capacity, lm_gpu_train_fast, lm_gpu_evaluate)
 
 LAB(naive, naive, TRAIN_NAIVE)
 LAB(resident, resident, TRAIN_RESIDENT)

@@ -41,16 +41,18 @@ static int begin(struct lm_gpu_session *s, struct lm_gpu_course *course, struct 
     return LM_OK;
 }
 
-static int check_block(uint32_t block, struct lm_error *err)
+int lm_gpu_check_block(uint32_t block, struct lm_error *err)
 {
+    struct lm_error nobody;
     if (block >= 32 && block <= 1024 && block % 32 == 0)
         return LM_OK;
+    err = err ? err : &nobody;
     return lm_fail(err, LM_FAILED, "block: %u threads are not a multiple of 32 from 32 to 1024", block);
 }
 
 static int train_one(struct lm_gpu_session *s, struct lm_gpu_course *course, struct lm_error *err)
 {
-    int code = check_block(course->trial->block, err);
+    int code = lm_gpu_check_block(course->trial->block, err);
     if (code == LM_OK)
         code = begin(s, course, err);
     /* Without samples an epoch's mean loss is 0 / 0, here as on a CPU. */

@@ -27,6 +27,9 @@ int lm_gpu_course_epoch(struct lm_gpu_course *course, double loss_sum);
 /* LM_OK, or LM_STOPPED if the program has asked for an end. */
 int lm_gpu_course_goes_on(const struct lm_gpu_course *course, struct lm_error *err);
 
+/* A block that a kernel can be launched with; err may be NULL. */
+int lm_gpu_check_block(uint32_t block, struct lm_error *err);
+
 /* lm_backend.train for all of them. */
 int lm_gpu_train(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,
                  struct lm_tick tick, struct lm_error *err);

@@ -4,6 +4,9 @@
 
 #include "infer_kernels.cuh"
 #include "layer_kernels.cuh"
+#include "metrics_kernel.cuh"
+#include "order_kernel.cuh"
+#include "replica_kernel.cuh"
 #include "train_kernel.cuh"
 
 static unsigned blocks_for(size_t threads, unsigned block)
@@ -72,6 +75,53 @@ extern "C" cudaError_t lm_train_fixed_shared(size_t *fixed)
 extern "C" cudaError_t lm_train_allow_shared(size_t dynamic)
 {
     return cudaFuncSetAttribute(lm_train_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)dynamic);
+}
+
+/* ---- many trainings ---- */
+
+extern "C" cudaError_t lm_launch_begin(struct lm_gpu_replicas r, cudaStream_t stream)
+{
+    lm_begin_kernel<<<r.count, 32, LM_BEGIN_BYTES, stream>>>(r);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream)
+{
+    const size_t shared = LM_ORDERS_BYTES((size_t)r.n);
+    if (shared > block_shared) {
+        lm_long_orders_kernel<<<r.count, 32, LM_ORDERS_BYTES(0), stream>>>(r);
+        return cudaGetLastError();
+    }
+    cudaError_t result = cudaSuccess;
+    if (shared >= 48 * 1024)
+        result = cudaFuncSetAttribute(lm_orders_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (result != cudaSuccess)
+        return result;
+    lm_orders_kernel<<<r.count, 32, shared, stream>>>(r);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_replicas(struct lm_gpu_replicas r, unsigned blocks, int few, cudaStream_t stream)
+{
+    const size_t shared = sizeof(struct lm_warp_memory);
+    if (few)
+        lm_few_replicas_kernel<<<blocks, 32, shared, stream>>>(r);
+    else
+        lm_many_replicas_kernel<<<blocks, 32, shared, stream>>>(r);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_unpack(const float *packed, float *parameters, unsigned count, cudaStream_t stream)
+{
+    const struct lm_gpu_unpacking u = {packed, parameters};
+    lm_unpack_kernel<<<count, 128, 0, stream>>>(u);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream)
+{
+    lm_metrics_kernel<<<count, LM_METRICS_BLOCK, sizeof(struct lm_metrics_memory), stream>>>(m);
+    return cudaGetLastError();
 }
 
 /* ---- the smallest kernel ---- */

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels.h"
+#include "replica.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +24,16 @@ cudaError_t lm_launch_train(struct lm_gpu_training t, unsigned block, size_t sha
 /* Shared memory beyond 48 KiB must be asked for, kernel by kernel. *fixed: what the kernel has without asking. */
 cudaError_t lm_train_fixed_shared(size_t *fixed);
 cudaError_t lm_train_allow_shared(size_t dynamic);
+
+/* Many trainings (replica_kernel.cuh, order_kernel.cuh): first weights and generators; the orders of the next window;
+ * a window of epochs of all replicas, by `blocks` warps, `few` with more registers each; and the networks in
+ * network.h's order, parameters (count, 2863). */
+cudaError_t lm_launch_begin(struct lm_gpu_replicas r, cudaStream_t stream);
+cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream);
+cudaError_t lm_launch_replicas(struct lm_gpu_replicas r, unsigned blocks, int few, cudaStream_t stream);
+cudaError_t lm_launch_unpack(const float *packed, float *parameters, unsigned count, cudaStream_t stream);
+/* Loss and hits of `count` networks. */
+cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream);
 
 /* Does code of this build run on the device in use? */
 cudaError_t lm_launch_tiny(unsigned *device_word, unsigned value);

@@ -97,8 +97,25 @@ int lm_gpu_reserve(struct lm_gpu_session *s, enum lm_gpu_buffer_name name, size_
     return code;
 }
 
+int lm_gpu_reserve_pinned(struct lm_gpu_session *s, size_t bytes, void **memory, struct lm_error *err)
+{
+    cudaError_t result = cudaSuccess;
+    if (s->pinned.bytes < bytes) {
+        if (s->pinned.memory)
+            result = cudaFreeHost(s->pinned.memory);
+        s->pinned = (struct lm_gpu_buffer){NULL, 0};
+        if (result == cudaSuccess && (result = cudaMallocHost(&s->pinned.memory, bytes)) == cudaSuccess)
+            s->pinned.bytes = bytes;
+    }
+    *memory = s->pinned.memory;
+    return result == cudaSuccess ? LM_OK : failed(result, "pinned memory of the host", err);
+}
+
 void lm_gpu_release_all(struct lm_gpu_session *s)
 {
+    if (s->pinned.memory)
+        cudaFreeHost(s->pinned.memory);
+    s->pinned = (struct lm_gpu_buffer){NULL, 0};
     struct lm_error nobody;
     for (int k = 0; k < LM_GPU_BUFFERS; k++) {
         lm_gpu_free(s, s->buffer[k].memory, &nobody);

@@ -31,6 +31,16 @@ enum lm_gpu_buffer_name {
     LM_GPU_DELTA1,
     LM_GPU_DELTA2,
     LM_GPU_DELTA3,
+    LM_GPU_FAST_X, /* gpu:fast: the training samples by partial sums, and what replica.h names */
+    LM_GPU_REPLICAS,
+    LM_GPU_PACKED,
+    LM_GPU_WORDS,
+    LM_GPU_USED,
+    LM_GPU_ORDERS,
+    LM_GPU_NEXT,
+    LM_GPU_NETWORKS,
+    LM_GPU_SAMPLE_LABEL,
+    LM_GPU_HITS,
     LM_GPU_BUFFERS
 };
 
@@ -52,6 +62,8 @@ struct lm_gpu_session {
     int timed;
     struct lm_gpu_counters counters;
     size_t block_shared; /* most shared memory a block can have */
+    int multiprocessors;
+    struct lm_gpu_buffer pinned; /* the host's, for copies at the link's full rate */
     struct lm_gpu_buffer buffer[LM_GPU_BUFFERS];
 };
 
@@ -59,6 +71,8 @@ struct lm_gpu_session {
 int lm_gpu_reserve(struct lm_gpu_session *s, enum lm_gpu_buffer_name name, size_t bytes, void **memory,
                    struct lm_error *err);
 void lm_gpu_release_all(struct lm_gpu_session *s);
+/* Likewise, of the host's memory: pinned, so that a copy runs at the link's full rate. */
+int lm_gpu_reserve_pinned(struct lm_gpu_session *s, size_t bytes, void **memory, struct lm_error *err);
 
 /* The naive way's own allocations. */
 int lm_gpu_allocate(struct lm_gpu_session *s, size_t bytes, void **memory, struct lm_error *err);

@@ -13,7 +13,8 @@ struct batch {
     uint64_t first, count;
     struct lm_trial *trial;
     struct lm_training_result *result;
-    float *scores; /* for evaluation: the larger of the two sample sets */
+    struct lm_metrics *validation, *test; /* (count): of the trials that ended well */
+    float *scores;                        /* for evaluation: the larger of the two sample sets */
 };
 
 static void free_batch(struct batch *batch)
@@ -24,6 +25,8 @@ static void free_batch(struct batch *batch)
     }
     free(batch->result);
     free(batch->trial);
+    free(batch->validation);
+    free(batch->test);
     free(batch->scores);
 }
 
@@ -36,7 +39,9 @@ static int make_batch(const struct lm_schedule *schedule, uint64_t first, uint64
     batch->trial = calloc(count, sizeof *batch->trial);
     batch->result = calloc(count, sizeof *batch->result);
     batch->scores = malloc((widest * LM_CLASSES + 1) * sizeof *batch->scores);
-    if (!batch->trial || !batch->result || !batch->scores)
+    batch->validation = calloc(count, sizeof *batch->validation);
+    batch->test = calloc(count, sizeof *batch->test);
+    if (!batch->trial || !batch->result || !batch->validation || !batch->test || !batch->scores)
         return lm_fail_memory(err, widest * LM_CLASSES * sizeof *batch->scores, "a batch of trials");
     for (uint64_t k = 0; k < count; k++) {
         struct lm_trial *trial = &batch->trial[k];
@@ -49,31 +54,76 @@ static int make_batch(const struct lm_schedule *schedule, uint64_t first, uint64
     return LM_OK;
 }
 
-static int score_samples(const struct lm_schedule *schedule, const struct lm_trial *trial, const float *parameters,
-                         const struct lm_samples *samples, float *scores, struct lm_metrics *metrics,
-                         struct lm_error *err)
+/* ---- metrics ---- */
+
+static int score_one(const struct lm_schedule *schedule, struct batch *batch, uint64_t k,
+                     const struct lm_samples *samples, struct lm_metrics *metrics, struct lm_error *err)
 {
-    int code =
-        schedule->backend->infer(schedule->session, trial->shape, parameters, samples->x, samples->n, scores, err);
+    int code = schedule->backend->infer(schedule->session, batch->trial[k].shape, batch->result[k].parameters,
+                                        samples->x, samples->n, batch->scores, err);
     if (code == LM_OK)
-        *metrics = lm_evaluate(scores, samples->label, samples->n);
+        metrics[k] = lm_evaluate(batch->scores, samples->label, samples->n);
     return code;
 }
 
-static int make_report(const struct lm_schedule *schedule, struct batch *batch, uint64_t k, struct lm_report *report,
+/* The networks of one shape together, from trial k on. */
+static int score_shape(const struct lm_schedule *schedule, struct batch *batch, uint64_t k,
+                       const struct lm_samples *samples, struct lm_metrics *metrics, struct lm_tick tick,
                        struct lm_error *err)
+{
+    const struct lm_shape shape = batch->trial[k].shape;
+    const float **parameters = malloc(batch->count * sizeof *parameters);
+    struct lm_metrics *found = malloc(batch->count * sizeof *found);
+    size_t n = 0;
+    int code = parameters && found ? LM_OK : lm_fail_memory(err, batch->count * sizeof *found, "a batch's metrics");
+    for (uint64_t t = k; t < batch->count && code == LM_OK; t++)
+        if (batch->result[t].status == LM_TRIAL_OK && lm_shape_equal(batch->trial[t].shape, shape))
+            parameters[n++] = batch->result[t].parameters;
+    if (code == LM_OK)
+        code = schedule->backend->evaluate(schedule->session, shape, parameters, n, samples, found, tick, err);
+    n = 0;
+    for (uint64_t t = k; t < batch->count && code == LM_OK; t++)
+        if (batch->result[t].status == LM_TRIAL_OK && lm_shape_equal(batch->trial[t].shape, shape))
+            metrics[t] = found[n++];
+    free(parameters);
+    free(found);
+    return code;
+}
+
+/* Has an earlier trial of this shape brought this one's metrics with its own? */
+static int scored(const struct batch *batch, uint64_t k)
+{
+    for (uint64_t t = 0; t < k; t++)
+        if (batch->result[t].status == LM_TRIAL_OK && lm_shape_equal(batch->trial[t].shape, batch->trial[k].shape))
+            return 1;
+    return 0;
+}
+
+static int score_batch(const struct lm_schedule *schedule, struct batch *batch, const struct lm_samples *samples,
+                       struct lm_metrics *metrics, struct lm_tick tick, struct lm_error *err)
+{
+    int code = LM_OK;
+    for (uint64_t k = 0; k < batch->count && code == LM_OK; k++) {
+        if (batch->result[k].status != LM_TRIAL_OK)
+            continue;
+        if (!schedule->backend->evaluate)
+            code = score_one(schedule, batch, k, samples, metrics, err);
+        else if (!scored(batch, k))
+            code = score_shape(schedule, batch, k, samples, metrics, tick, err);
+    }
+    return code;
+}
+
+static void make_report(const struct lm_schedule *schedule, const struct batch *batch, uint64_t k,
+                        struct lm_report *report)
 {
     const struct lm_trial *trial = &batch->trial[k];
     const struct lm_training_result *result = &batch->result[k];
-    struct lm_metrics validation = {.loss = NAN, .accuracy = NAN}, test = validation;
-    int ok = result->status == LM_TRIAL_OK, code = LM_OK;
+    const struct lm_metrics none = {.loss = NAN, .accuracy = NAN};
+    int ok = result->status == LM_TRIAL_OK;
+    struct lm_metrics validation = ok ? batch->validation[k] : none, test = ok ? batch->test[k] : none;
     *report = (struct lm_report){.trial = batch->first + k, .loss = result->loss};
     report->parameters = ok ? result->parameters : NULL;
-    if (ok && ((code = score_samples(schedule, trial, result->parameters, &schedule->problem->validation, batch->scores,
-                                     &validation, err)) != LM_OK ||
-               (code = score_samples(schedule, trial, result->parameters, &schedule->problem->test, batch->scores,
-                                     &test, err)) != LM_OK))
-        return code;
     struct lm_outcome *outcome = &report->outcome;
     outcome->status = result->status;
     outcome->epochs_run = result->epochs_run;
@@ -89,7 +139,6 @@ static int make_report(const struct lm_schedule *schedule, struct batch *batch, 
     report->execution.rank = schedule->world->rank;
     snprintf(report->execution.device, sizeof report->execution.device, "%s", schedule->device);
     snprintf(report->execution.variant, sizeof report->execution.variant, "%s", schedule->backend->name);
-    return LM_OK;
 }
 
 int lm_train_batch(const struct lm_schedule *schedule, uint64_t first, uint64_t count, struct lm_tick tick,
@@ -99,11 +148,14 @@ int lm_train_batch(const struct lm_schedule *schedule, uint64_t first, uint64_t 
     int code = make_batch(schedule, first, count, &batch, err);
     if (code == LM_OK)
         code = schedule->backend->train(schedule->session, batch.trial, count, batch.result, tick, err);
+    if (code == LM_OK)
+        code = score_batch(schedule, &batch, &schedule->problem->validation, batch.validation, tick, err);
+    if (code == LM_OK)
+        code = score_batch(schedule, &batch, &schedule->problem->test, batch.test, tick, err);
     for (uint64_t k = 0; k < count && code == LM_OK; k++) {
         struct lm_report report;
-        code = make_report(schedule, &batch, k, &report, err);
-        if (code == LM_OK)
-            code = deliver(context, &report, err);
+        make_report(schedule, &batch, k, &report);
+        code = deliver(context, &report, err);
     }
     free_batch(&batch);
     return code;

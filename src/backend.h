@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "evaluate.h"
 #include "network.h"
 #include "problem.h"
 #include "status.h"
@@ -52,6 +53,11 @@ struct lm_backend {
     /* scores (n, 15) of x (n, 64) under parameters; a NaN score is written as 0x7FC00000. n may be 0. */
     int (*infer)(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n, float *scores,
                  struct lm_error *err);
+
+    /* Optional (NULL: infer does): loss and accuracy of n networks of one shape on the samples. */
+    int (*evaluate)(void *session, struct lm_shape shape, const float *const *parameters, size_t n,
+                    const struct lm_samples *samples, struct lm_metrics *metrics, struct lm_tick tick,
+                    struct lm_error *err);
 };
 
 /* The backends of this build, fastest first; the last is cpu-ref. NULL-terminated. */

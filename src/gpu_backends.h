@@ -1,7 +1,8 @@
 /* gpu_backends.h: the backends of cuda/, for the list in backend.c. Defined there; a build without CUDA has none.
  *
  * gpu:TRAIN+INFER is a way to train (naive, resident, batch, whole) and a way to score a batch (global, shared, fused);
- * gpu:TRAIN scores as the lab's program of that name does. All of the family "gpu".
+ * gpu:TRAIN scores as the lab's program of that name does. gpu:fast trains many trials at once. All of the family
+ * "gpu".
  */
 #ifndef LM_GPU_BACKENDS_H
 #define LM_GPU_BACKENDS_H
@@ -11,6 +12,7 @@
 /* EACH(table) for all of them, fastest first: the first is what `--device gpu` means. */
 #ifdef LM_HAVE_CUDA
 #define LM_EACH_GPU_BACKEND(EACH)                                                                                      \
+    EACH(lm_gpu_fast)                                                                                                  \
     EACH(lm_gpu_whole_fused)                                                                                           \
     EACH(lm_gpu_whole_shared)                                                                                          \
     EACH(lm_gpu_whole_global)                                                                                          \

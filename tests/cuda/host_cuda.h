@@ -12,8 +12,8 @@
  * Shared memory is a malloc of exactly the size asked for, and global memory is the test's: AddressSanitizer sees every
  * access beyond them. With it the fibers announce themselves, as it wants.
  *
- * Left out: textures, atomics, streams, several blocks at the same time (they run one after the other), and everything
- * else that our kernels do not use. This header defines variables: one source file of a program includes it.
+ * Left out: textures, most atomics, streams, several blocks at the same time (they run one after the other), and
+ * everything else that our kernels do not use. This header defines variables: one source file of a program includes it.
  */
 #ifndef HOST_CUDA_H
 #define HOST_CUDA_H
@@ -47,6 +47,12 @@
 
 struct alignas(16) float4 {
     float x, y, z, w;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
 };
 struct dim3 {
     unsigned x, y, z;
@@ -86,6 +92,21 @@ static inline unsigned __float_as_uint(float f)
     memcpy(&u, &f, sizeof u);
     return u;
 }
+static inline float __uint2float_rn(unsigned u)
+{
+    return (float)u;
+}
+static inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+/* Blocks run one after the other, and a fiber is not interrupted. */
+static inline unsigned atomicAdd(unsigned *to, unsigned v)
+{
+    unsigned old = *to;
+    *to = old + v;
+    return old;
+}
 static inline int __clz(int x)
 {
     return x ? __builtin_clz((unsigned)x) : 32;
@@ -107,9 +128,10 @@ struct host_fiber {
     host_wait wait;
     const char *file; /* where it waits */
     int line;
-    unsigned mask;   /* of a warp's operation */
-    unsigned value;  /* given to it, and then its answer */
-    unsigned source; /* the lane whose value is wanted */
+    unsigned mask;    /* of a warp's operation */
+    unsigned value;   /* given to it, and then its answer */
+    unsigned source;  /* the lane whose value is wanted */
+    unsigned all[32]; /* what every lane gave */
     void *fake_stack;
 };
 
@@ -223,6 +245,27 @@ static inline unsigned host_mask(unsigned mask = 0xffffffffu)
 #define __shfl_up_sync(mask, v, n)                                                                                     \
     host_shuffle(mask, v, host_lane() >= (n) ? host_lane() - (n) : host_lane(), __FILE__, __LINE__)
 
+/* Votes and matches: what every lane of the mask gave; the others count as 0, and match nobody. */
+static inline unsigned host_vote(unsigned mask, bool mine, const char *file, int line)
+{
+    unsigned lanes = 0;
+    host_warp(mask, mine, host_lane(), file, line);
+    for (unsigned l = 0; l < 32; l++)
+        lanes |= (mask >> l & 1u && host.fiber[host.current].all[l] ? 1u : 0u) << l;
+    return lanes;
+}
+static inline unsigned host_match(unsigned mask, unsigned value, const char *file, int line)
+{
+    unsigned lanes = 0;
+    host_warp(mask, value, host_lane(), file, line);
+    for (unsigned l = 0; l < 32; l++)
+        lanes |= (mask >> l & 1u && host.fiber[host.current].all[l] == value ? 1u : 0u) << l;
+    return lanes;
+}
+#define __ballot_sync(mask, mine)     host_vote(mask, mine, __FILE__, __LINE__)
+#define __all_sync(mask, mine)        (host_vote(mask, mine, __FILE__, __LINE__) == (mask))
+#define __match_any_sync(mask, value) host_match(mask, value, __FILE__, __LINE__)
+
 /* The block's dynamic shared memory, as the kernels name it (cuda/arithmetic.cuh). */
 #define LM_ARENA(name) float *name = host.arena
 
@@ -286,6 +329,7 @@ static int host_finish_warp(unsigned w)
             if (!(mask >> lane.source & 1u))
                 return host_complain(first + l, "it wants the value of a lane outside its mask");
             lane.value = given[lane.source];
+            memcpy(lane.all, given, sizeof given);
             lane.wait = HOST_RUNS;
         }
         done = 1;

@@ -82,7 +82,7 @@ program() {
     # shellcheck disable=SC2086 # options are words
     libras 2 run "${data[@]}" --device cpu-ref $same -o "$scratch/cpu.h5"
     ok "run on cpu-ref" $?
-    for device in gpu gpu:whole gpu:batch gpu:resident gpu:batch+shared gpu:whole+fused auto; do
+    for device in gpu gpu:fast gpu:whole gpu:batch gpu:resident gpu:batch+shared gpu:whole+fused auto; do
         for ranks in 1 2 4; do
             # shellcheck disable=SC2086
             libras "$ranks" run "${data[@]}" --device "$device" $same -f -o "$scratch/gpu.h5" &&

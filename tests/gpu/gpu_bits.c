@@ -214,6 +214,41 @@ static size_t shapes_at_48_kib(struct lm_shape shape[3])
     return exact.hidden1 ? 3 : 2;
 }
 
+/* Thousands at once: every one its own rate, decay, range, epochs and seed, some of them diverging, against the fastest
+ * CPU backend, which has the reference's bits. */
+static void test_many(struct test *test, const struct lm_backend *backend)
+{
+    const size_t n = test->small ? 40 : 3000;
+    const struct lm_backend *cpu;
+    struct lm_error err;
+    struct lm_trial *trial = must(calloc(n, sizeof *trial));
+    struct trained *a = room(n), *b = room(n);
+    size_t differ = 0, diverged = 0;
+    for (size_t k = 0; k < n; k++) {
+        trial[k] = trial_of((struct lm_shape){32, 16}, 32);
+        trial[k].learning_rate = k % 50 == 7 ? 50.0f : 0.001f + 0.00001f * (float)(k % 1000);
+        trial[k].decay = k % 3 ? 1.0f : 0.5f;
+        trial[k].initial_range = 0.01f + 0.01f * (float)(k % 9);
+        trial[k].epochs = 1 + (uint32_t)(k % 4);
+        trial[k].seed = (uint32_t)(k * 2654435761u);
+    }
+    int code = lm_backend_find("cpu", &cpu, &err);
+    if (code == LM_OK)
+        code = train(cpu, test, trial, n, a, &err);
+    if (code == LM_OK)
+        code = train(backend, test, trial, n, b, &err);
+    for (size_t k = 0; k < n && code == LM_OK; k++) {
+        differ += !same(&trial[k], &a[k], &b[k]);
+        diverged += b[k].result.status == LM_TRIAL_DIVERGED;
+    }
+    char what[100];
+    snprintf(what, sizeof what, "%zu replicas at once, %zu of them diverge", n, diverged);
+    report(test, code == LM_OK && differ == 0 && diverged > 0, backend->name, what, code == LM_OK ? "" : err.text);
+    free(trial);
+    free(a);
+    free(b);
+}
+
 static void test_training(struct test *test, const struct lm_backend *backend)
 {
     static const struct lm_shape all[] = {{1, 1}, {5, 3}, {7, 15}, {32, 16}, {33, 17}, {64, 32}, {128, 128}};
@@ -227,6 +262,8 @@ static void test_training(struct test *test, const struct lm_backend *backend)
             test_shape(test, backend, edge[k - 1]);
     }
     test_mixture(test, backend);
+    if (strcmp(backend->name, "gpu:fast") == 0)
+        test_many(test, backend);
 }
 
 /* ---- scoring ---- */

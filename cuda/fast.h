@@ -1,0 +1,21 @@
+/* fast.h: gpu:fast: many trials at once, and their metrics. */
+#ifndef LM_GPU_FAST_H
+#define LM_GPU_FAST_H
+
+#include "evaluate.h"
+#include "session.h"
+
+/* lm_backend.train: trials of the lab's shape all together, a warp each (replica_kernel.cuh); the others one after the
+ * other, as gpu:whole. */
+int lm_gpu_train_fast(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,
+                      struct lm_tick tick, struct lm_error *err);
+
+/* lm_backend.capacity: thirteen turns of all warps of the device. */
+size_t lm_gpu_fast_capacity(const void *session);
+
+/* lm_backend.evaluate. */
+int lm_gpu_evaluate(void *session, struct lm_shape shape, const float *const *parameters, size_t n,
+                    const struct lm_samples *samples, struct lm_metrics *metrics, struct lm_tick tick,
+                    struct lm_error *err);
+
+#endif
