@@ -12,6 +12,10 @@ T ?=
 V ?=
 # Empty it (make WERROR=) for a compiler that warns about more than ours.
 WERROR ?= -Werror
+# 0: without this library, though it may be here. `import` and `predict` then say so where they would need it.
+JPEG ?= 1
+PNG ?= 1
+EXPAT ?= 1
 # 1: with AddressSanitizer and UndefinedBehaviorSanitizer.
 SANITIZE ?=
 ifeq ($(origin CC),default)
@@ -41,6 +45,17 @@ CMOCKA := $(shell $(PKG_CONFIG) --modversion cmocka 2>/dev/null)
 CMOCKA_CFLAGS = $(shell $(PKG_CONFIG) --cflags cmocka)
 CMOCKA_LIBS = $(shell $(PKG_CONFIG) --libs cmocka)
 
+# What `import` reads pictures and their boxes by, each optional: "VERSION FLAGS...", or nothing.
+find_library = $(shell CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' tools/find-library.sh $(1))
+jpeg := $(if $(filter-out 0,$(JPEG)),$(call find_library,jpeg))
+png := $(if $(filter-out 0,$(PNG)),$(call find_library,png))
+expat := $(if $(filter-out 0,$(EXPAT)),$(call find_library,expat))
+flags_of = $(wordlist 2,$(words $(1)),$(1))
+picture_flags := $(call flags_of,$(jpeg)) $(call flags_of,$(png)) $(call flags_of,$(expat))
+picture_cppflags := $(if $(jpeg),-DLM_HAVE_JPEG) $(if $(png),-DLM_HAVE_PNG) $(if $(expat),-DLM_HAVE_EXPAT) \
+    $(filter -I%,$(picture_flags))
+picture_libs := $(filter-out -I%,$(picture_flags))
+
 # The reference is compiled a second time, with -mfma, where the compiler makes code for x86-64.
 FMA := $(filter x86_64-% amd64-%,$(shell $(CC) -dumpmachine 2>/dev/null))
 
@@ -55,11 +70,12 @@ comma := ,
 ifeq ($(SANITIZE),1)
 sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) $(cuda_define) -Isrc -I$(BUILD) $(HDF5_CFLAGS) $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) $(cuda_define) $(picture_cppflags) -Isrc -I$(BUILD) \
+    $(HDF5_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=c11 -O2 -g -Wall -Wextra $(WERROR) $(sanitizers) $(CFLAGS) $(ARITHMETIC)
 CXXFLAGS_ALL = -std=c++17 -O2 -g -Wall -Wextra $(WERROR) $(CXXFLAGS) $(ARITHMETIC)
 LDFLAGS_ALL = $(sanitizers) $(LDFLAGS)
-LIBS_ALL = $(HDF5_LIBS) -lm -pthread $(LDLIBS)
+LIBS_ALL = $(HDF5_LIBS) $(picture_libs) -lm -pthread $(LDLIBS)
 DEPS = -MMD -MP
 
 # ---- Sources --------------------------------------------------------------------------------------------------------
@@ -72,7 +88,7 @@ perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%,$(filter-out tests/perf/
 library := $(BUILD)/liblibras.a
 program := $(BUILD)/libras_mpi
 
-c_files := $(wildcard $(foreach d,src mpi cuda tests/unit tests/perf tests/cuda tests/gpu,$(addprefix $(d)/*.,c h cpp cu cuh)))
+c_files := $(wildcard $(foreach d,src mpi cuda tests/unit tests/perf tests/cuda tests/gpu tests/fuzz,$(addprefix $(d)/*.,c h cpp cu cuh)))
 shell_files := $(wildcard .ci/run tools/*.sh tests/*.sh tests/*/*.sh tests/slurm/slurm-sandbox jobs/*.sh jobs/*.slurm)
 
 # ---- Output: one short line a step, in colour on a terminal; V=1: the commands themselves ---------------------------
@@ -91,11 +107,12 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all lib tests run check sanitize check-gpu perf bench format lint lint-c lint-shell help info install uninstall clean deps
-.PHONY: libras_mpi need-mpi need-hdf5 FORCE
+.PHONY: all lib tests run check sanitize check-gpu perf bench format lint lint-c lint-shell help info install uninstall clean deps pictures
+.PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill
 
 # ---- The GPU backend ------------------------------------------------------------------------------------------------
 -include cuda/cuda.mk
+-include tests/fuzz/fuzz.mk
 
 # ---- Building -------------------------------------------------------------------------------------------------------
 ## all: the program, ./libras_mpi (the default)
@@ -156,7 +173,7 @@ endef
 # ---- Tests ----------------------------------------------------------------------------------------------------------
 ## tests: builds the unit tests
 ifneq ($(CMOCKA),)
-tests: $(unit_tests) $(if $(HAVE_CXX),$(unit_helpers) $(host_tests))
+tests: $(unit_tests) $(fuzzers) $(if $(HAVE_CXX),$(unit_helpers) $(host_tests))
 	@rm -f $(BUILD)/tests/not-built
 else
 tests: lib $(if $(HAVE_CXX),$(host_tests))
@@ -210,7 +227,12 @@ check:
 sanitize:
 	@tools/deps.sh check
 	$(submake) BUILD=build-asan SANITIZE=1 tests
-	@LIBRAS_BUILD=build-asan tests/run unit cuda
+	@LIBRAS_BUILD=build-asan tests/run unit cuda fuzz
+
+## check-kill: runs killed at random moments (N=200): the old file, or the whole new one
+N ?= 200
+check-kill: all
+	@$(as_root) MPIRUN='$(MPIRUN) --oversubscribe' tests/mpi/kill_at_random.sh $(N)
 
 ## check-gpu: on a machine with a GPU: every variant bit for bit, and compute-sanitizer's four tools
 check-gpu:
@@ -224,6 +246,10 @@ perf: $(perf_tests)
 ## bench: the CPU kernels side by side with plain loops built by -O3 -march=native -ffast-math, on one core
 bench: $(BUILD)/perf/cpu_speed
 	@$(BUILD)/perf/cpu_speed $(ARGS)
+
+## pictures: the pictures of README.md, made anew from real runs (h5py, matplotlib)
+pictures: all
+	@$(as_root) tools/pictures.sh
 
 ## format: clang-format over all C, C++ and CUDA files
 format:
@@ -240,13 +266,15 @@ lint-shell:
 ## help: this list
 help:
 	@echo 'make TARGET [V=1] [CC=...] [MPICC=...] [CFLAGS=...] [BUILD=build] [PREFIX=/usr/local] [DESTDIR=]'
-	@awk -F': ' '/^## [a-z-]+: / { printf "  %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3) }' Makefile
+	@awk -F': ' '/^## [a-z-]+: / { gsub(/[$$][(]BUILD[)]/, "$(BUILD)"); \
+	    printf "  %-10s %s\n", substr($$1, 4), substr($$0, length($$1) + 3) }' $(filter-out %.d,$(MAKEFILE_LIST))
 
 row = @printf '%-10s %-22s %s\n' '$(1)' '$(or $(strip $(2)),missing)' '$(strip $(3))'
 cc_version = $(shell $(CC) -dumpfullversion -dumpversion 2>/dev/null)
 mpi_version = $(if $(HAVE_MPI),$(or $(shell $(MPICC) --showme:version 2>&1 | grep -oE '[0-9]+\.[0-9.]+'),found))
 yaml_version = $(shell $(PKG_CONFIG) --modversion yaml-0.1 2>/dev/null)
 nvcc_version = $(if $(NVCC),$(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
+left_out = import reads none: $(if $(filter 0,$($(1))),$(1)=0,apt-get install $(2))
 ## info: what this machine has, and what is missing
 info:
 	$(call row,libras_mpi,$(VERSION),$(COMMIT))
@@ -256,31 +284,39 @@ info:
 	$(call row,HDF5,$(HDF5_VERSION),$(if $(HDF5),$(HDF5_NAME)$(comma) $(HDF5_KIND): \
 	    $(HDF5_FLAGS),apt-get install libhdf5-dev pkg-config))
 	$(call row,cmocka,$(CMOCKA),$(if $(CMOCKA),unit tests,unit tests are skipped: apt-get install libcmocka-dev))
+	$(call row,libjpeg,$(firstword $(jpeg)),$(if $(jpeg),import reads JPEG,$(call left_out,JPEG,libjpeg-dev)))
+	$(call row,libpng,$(firstword $(png)),$(if $(png),import reads PNG,$(call left_out,PNG,libpng-dev)))
+	$(call row,expat,$(firstword $(expat)),$(if $(expat),import reads boxes,$(call left_out,EXPAT,libexpat1-dev)))
 	$(call row,libyaml,$(yaml_version),not used by this version)
 	$(call row,nvcc,$(nvcc_version),$(if $(cuda_on),$(NVCC): code for $(CUDA_ARCHS:%=sm_%),$(if $(NVCC),$(NVCC): not used (CUDA=0)$(comma) )no GPU backend))
 
 # ---- Installing -----------------------------------------------------------------------------------------------------
 docs := $(wildcard README.md LICENSE CHANGELOG.md CITATION.cff CONTRIBUTING.md results/README.md datasets/README.md \
-    datasets/letters.png)
+    datasets/letters.png results/pictures/*.png)
+report := $(wildcard results/report.py results/analysis.ipynb results/report_lib/*.py)
 jobs := $(wildcard jobs/*.slurm jobs/*.sh jobs/*.md)
 man := $(wildcard man/*.1)
 bindir = $(DESTDIR)$(PREFIX)/bin
 mandir = $(DESTDIR)$(PREFIX)/share/man/man1
 docdir = $(DESTDIR)$(PREFIX)/share/doc/libras_mpi
 jobdir = $(DESTDIR)$(PREFIX)/share/libras_mpi/jobs
+reportdir = $(DESTDIR)$(PREFIX)/share/libras_mpi/results
 
-## install: program, manual page, documents and job scripts under DESTDIR and PREFIX
+## install: program, manual page, documents, job scripts and report.py under DESTDIR and PREFIX
 install: all
 	install -d '$(bindir)' '$(mandir)' '$(docdir)' '$(jobdir)'
 	install -m 755 $(program) '$(bindir)'
 	$(if $(man),install -m 644 $(man) '$(mandir)')
 	for doc in $(docs); do install -D -m 644 "$$doc" '$(docdir)'/"$$doc" || exit; done
 	install -m 644 $(jobs) '$(jobdir)'
+	for file in $(report); do install -D -m 644 "$$file" '$(DESTDIR)$(PREFIX)/share/libras_mpi'/"$$file" || exit; done
+	$(if $(report),chmod 755 '$(reportdir)/report.py')
 
 ## uninstall: removes what install put there
 uninstall:
 	rm -f '$(bindir)/libras_mpi' $(man:man/%='$(mandir)/%') $(docs:%='$(docdir)/%') $(jobs:jobs/%='$(jobdir)/%')
-	-rmdir '$(docdir)/results' '$(docdir)/datasets' '$(docdir)' '$(jobdir)' '$(dir $(jobdir))'
+	rm -rf $(report:results/%='$(reportdir)/%') '$(reportdir)/report_lib/__pycache__'
+	-rmdir '$(reportdir)/report_lib' '$(reportdir)' '$(docdir)/results/pictures' '$(docdir)/results' '$(docdir)/datasets' '$(docdir)' '$(jobdir)' '$(dir $(jobdir))'
 
 ## deps: installs what run and check need and this machine lacks (apt-get)
 deps:
@@ -288,4 +324,4 @@ deps:
 
 ## clean: removes the build folders and the link ./libras_mpi
 clean:
-	rm -rf $(sort $(BUILD) build build-asan) libras_mpi
+	rm -rf $(sort $(BUILD) build build-asan build-fuzz) libras_mpi

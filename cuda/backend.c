@@ -111,7 +111,8 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
 #define PAIR(train, score, text)                                                                                       \
     BACKEND(train##_##score, train, score, "gpu:" #train "+" #score, text ", inference " #score)
 
-TABLE(fast, whole, global, "gpu:fast", TRAIN_FAST, lm_gpu_fast_capacity, lm_gpu_train_fast, lm_gpu_evaluate)
+TABLE(fast, whole, tile, "gpu:fast", TRAIN_FAST ", inference tile", lm_gpu_fast_capacity, lm_gpu_train_fast,
+      lm_gpu_evaluate)
 
 LAB(naive, naive, TRAIN_NAIVE)
 LAB(resident, resident, TRAIN_RESIDENT)

@@ -77,5 +77,17 @@ $(BUILD)/gpu/gpu_bits: tests/gpu/gpu_bits.c $(library) $(cuda_library) $(BUILD)/
 	$(Q)$(LIBCC) $(CPPFLAGS_ALL) -Icuda $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(cuda_link) \
 	    $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
 
+# The figures of gpu:fast beside their floors.
+$(BUILD)/gpu/fast_speed: tests/gpu/fast_speed.c $(library) $(cuda_library) $(BUILD)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(cuda_cflags) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(cuda_link) \
+	    $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+
+.PHONY: bench-gpu
+## bench-gpu: one training, thousands of them, and inference on a GPU, beside what the GPU could do at most
+bench-gpu: $(BUILD)/gpu/fast_speed
+	$(Q)$(BUILD)/gpu/fast_speed $(REPEATS) $(LIBRAS_DATA)
+
 .PHONY: gpu-bits
 gpu-bits: $(BUILD)/gpu/gpu_bits

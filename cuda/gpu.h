@@ -50,4 +50,9 @@ struct lm_gpu_counters lm_gpu_counters(const void *session);
  * whole is not: measure that in a run of its own, with this off (the default). */
 void lm_gpu_time_calls(void *session, int on);
 
+/* A phase of the program, as a profiler's timeline names it: an NVTX range of this thread. Ranges nest, and each is to
+ * be ended. Without a profiler that listens, and in a build without NVTX, nothing happens. */
+void lm_gpu_range_begin(const char *phase);
+void lm_gpu_range_end(void);
+
 #endif

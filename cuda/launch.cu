@@ -7,6 +7,7 @@
 #include "metrics_kernel.cuh"
 #include "order_kernel.cuh"
 #include "replica_kernel.cuh"
+#include "tile_kernel.cuh"
 #include "train_kernel.cuh"
 
 static unsigned blocks_for(size_t threads, unsigned block)
@@ -115,6 +116,21 @@ extern "C" cudaError_t lm_launch_unpack(const float *packed, float *parameters, 
 {
     const struct lm_gpu_unpacking u = {packed, parameters};
     lm_unpack_kernel<<<count, 128, 0, stream>>>(u);
+    return cudaGetLastError();
+}
+
+extern "C" size_t lm_tile_shared(void)
+{
+    return LM_TILE_BYTES;
+}
+
+extern "C" cudaError_t lm_launch_tile(struct lm_gpu_tile t, unsigned blocks, cudaStream_t stream)
+{
+    cudaError_t result =
+        cudaFuncSetAttribute(lm_tile_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LM_TILE_BYTES);
+    if (result != cudaSuccess)
+        return result;
+    lm_tile_kernel<<<blocks, LM_TILE_BLOCK, LM_TILE_BYTES, stream>>>(t);
     return cudaGetLastError();
 }
 

@@ -32,6 +32,10 @@ cudaError_t lm_launch_begin(struct lm_gpu_replicas r, cudaStream_t stream);
 cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream);
 cudaError_t lm_launch_replicas(struct lm_gpu_replicas r, unsigned blocks, int few, cudaStream_t stream);
 cudaError_t lm_launch_unpack(const float *packed, float *parameters, unsigned count, cudaStream_t stream);
+/* Scores by tiles of 64 samples a warp, at most `blocks` blocks. Its shared memory is opted into. */
+cudaError_t lm_launch_tile(struct lm_gpu_tile t, unsigned blocks, cudaStream_t stream);
+/* Bytes of shared memory that its block needs. */
+size_t lm_tile_shared(void);
 /* Loss and hits of `count` networks. */
 cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream);
 

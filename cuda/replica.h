@@ -51,6 +51,15 @@ struct lm_gpu_replicas {
     uint32_t letters[LM_CLASSES]; /* samples of each letter in the whole data set */
 };
 
+/* Scores of n samples by one network of the lab's shape. */
+struct lm_gpu_tile {
+    struct lm_gpu_layout layout;
+    const float *parameters; /* layout.h */
+    const float *x;          /* (n, 64) */
+    float *scores;           /* (n, 15) */
+    size_t n;
+};
+
 /* Loss and hits of `count` networks on n samples. */
 struct lm_gpu_metrics {
     const float *parameters; /* (count, 2863): network.h's order */

@@ -123,12 +123,27 @@ static void close_variants(struct lm_bench *bench)
 
 /* ---- one measurement ---- */
 
+/* In a profiler's timeline: the variant, and within it the phase. */
+static void begin_ranges(const struct lm_bench_variant *v, enum lm_phase phase)
+{
+    lm_gpu_range_begin(v->backend->name);
+    lm_gpu_range_begin(lm_phase_name[phase]);
+}
+
+static void end_ranges(void)
+{
+    lm_gpu_range_end();
+    lm_gpu_range_end();
+}
+
 static int train_once(struct lm_bench_variant *v, double *seconds, struct lm_error *err)
 {
     struct lm_tick no_tick = {0};
+    begin_ranges(v, LM_PHASE_TRAIN);
     double start = lm_now();
     int code = v->backend->train(v->session, &v->trial, 1, &v->result, no_tick, err);
     *seconds = lm_now() - start;
+    end_ranges();
     v->status = v->result.status;
     if (code == LM_OK && v->status != LM_TRIAL_OK)
         snprintf(v->reason, sizeof v->reason, "%s", v->result.reason);
@@ -140,9 +155,11 @@ static int infer_once(const struct lm_bench *bench, struct lm_bench_variant *v, 
 {
     const struct lm_samples *test = &bench->problem->test;
     memset(v->scores, 0xff, test->n * LM_CLASSES * sizeof *v->scores); /* what is not written shows */
+    begin_ranges(v, LM_PHASE_INFER);
     double start = lm_now();
     int code = v->backend->infer(v->session, v->trial.shape, parameters, test->x, test->n, v->scores, err);
     *seconds = lm_now() - start;
+    end_ranges();
     return code;
 }
 
@@ -309,7 +326,9 @@ static int bench_on_rank_0(const struct lm_call *call, struct lm_error *err)
 {
     struct lm_problem problem = {0};
     struct lm_bench *bench = calloc(1, sizeof *bench);
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_DATA]);
     int code = bench ? make_problem(call, &problem, err) : lm_fail_memory(err, sizeof *bench, "the measurements");
+    lm_gpu_range_end();
     if (code == LM_OK) {
         bench->call = call;
         bench->problem = &problem;

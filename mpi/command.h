@@ -14,10 +14,12 @@ struct lm_call {
 
 int lm_command_run(const struct lm_call *call);
 int lm_command_infer(const struct lm_call *call);
+int lm_command_predict(const struct lm_call *call);
 int lm_command_bench(const struct lm_call *call);
 int lm_command_verify(const struct lm_call *call);
 int lm_command_export(const struct lm_call *call);
 int lm_command_synth(const struct lm_call *call);
+int lm_command_import(const struct lm_call *call);
 int lm_command_info(const struct lm_call *call);
 
 #endif

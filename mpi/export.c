@@ -8,6 +8,7 @@
 #include "command.h"
 #include "cpu_backend.h"
 #include "json_results.h"
+#include "number.h"
 #include "report.h"
 #include "stored.h"
 
@@ -45,10 +46,11 @@ static int csv_trials(struct lm_stored *stored, struct lm_error *err)
     for (uint64_t t = 0; t < r->n_trials; t++) {
         const struct lm_trial *trial = &r->trial[t];
         const struct lm_outcome *o = &r->outcome[t];
-        printf("%" PRIu64 ",%.9g,%.9g,%.9g,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",",
-               t, (double)trial->learning_rate, (double)trial->decay, (double)trial->initial_range, trial->epochs,
-               trial->seed, trial->block, trial->shape.hidden1, trial->shape.hidden2, lm_trial_status_text(o->status),
-               o->epochs_run);
+        char rate[LM_FLOAT_TEXT], decay[LM_FLOAT_TEXT], range[LM_FLOAT_TEXT];
+        printf("%" PRIu64 ",%s,%s,%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu32 ",", t,
+               lm_float_text(trial->learning_rate, rate), lm_float_text(trial->decay, decay),
+               lm_float_text(trial->initial_range, range), trial->epochs, trial->seed, trial->block,
+               trial->shape.hidden1, trial->shape.hidden2, lm_trial_status_text(o->status), o->epochs_run);
         put_double(o->train_loss, ",");
         put_double(o->validation_loss, ",");
         put_double(o->validation_accuracy, ",");
@@ -122,7 +124,10 @@ static int csv_confusion(struct lm_stored *stored, struct lm_error *err)
     printf("expected,predicted,count\n");
     for (int a = 0; a < LM_CLASSES; a++)
         for (int b = 0; b < LM_CLASSES; b++)
-            printf("%c,%c,%" PRIu64 "\n", LM_LETTERS[a], LM_LETTERS[b], stored->results.confusion[a][b]);
+            if (stored->results.unlabelled) /* nobody knows: not 0 */
+                printf("%c,%c,\n", LM_LETTERS[a], LM_LETTERS[b]);
+            else
+                printf("%c,%c,%" PRIu64 "\n", LM_LETTERS[a], LM_LETTERS[b], stored->results.confusion[a][b]);
     return LM_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "devices.h"
 #include "ending.h"
 #include "evaluate.h"
+#include "gpu.h"
 #include "infer.h"
 #include "packed_source.h"
 #include "prepare.h"
@@ -38,6 +39,7 @@ static int copy_trial(struct lm_infer *infer, uint64_t trial, struct lm_error *e
     infer->results.execution[0] = from->execution[trial];
     infer->results.max_epochs = from->max_epochs;
     infer->results.scaler = from->scaler;
+    infer->results.split = from->split;
     infer->results.split_seed = from->split_seed;
     infer->results.inference_trial = 0;
     return LM_OK;
@@ -128,14 +130,17 @@ static int load(struct lm_infer *infer, uint64_t *n)
     const struct lm_world *world = infer->call->world;
     struct lm_error err;
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_DATA]);
     int code = lm_agree(world, world->rank == 0 ? load_on_rank_0(infer, &err) : LM_OK, &err);
-    if (code != LM_OK)
-        return code;
-    *n = infer->samples.n;
-    lm_broadcast(world, n, sizeof *n);
-    if ((code = lm_infer_share_network(infer)) == LM_OK)
+    if (code == LM_OK) {
+        *n = infer->samples.n;
+        lm_broadcast(world, n, sizeof *n);
+        code = lm_infer_share_network(infer);
+    }
+    if (code == LM_OK)
         code = share_samples(infer, *n);
     infer->seconds[LM_PHASE_DATA] = lm_now() - start;
+    lm_gpu_range_end();
     return code;
 }
 
@@ -165,12 +170,14 @@ static int validate(struct lm_infer *infer)
     struct lm_error err;
     int code = LM_OK;
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_VALIDATE]);
     if (world->rank == 0) {
         lm_fill_inference(&infer->results, infer->samples.label, world->size);
         code = lm_check_inference(&infer->results, infer->shape, infer->parameters, infer->samples.x,
                                   infer->samples.label, &err);
     }
     infer->seconds[LM_PHASE_VALIDATE] = lm_now() - start;
+    lm_gpu_range_end();
     return lm_agree(world, code, &err);
 }
 
@@ -210,10 +217,14 @@ int lm_infer_create(struct lm_infer *infer, struct lm_results_writer **writer, s
 
 int lm_infer_complete(struct lm_infer *infer, struct lm_results_writer *writer, struct lm_error *err)
 {
+    char trial[24];
+    snprintf(trial, sizeof trial, "%llu", (unsigned long long)infer->trial);
     infer->results.title = strdup("libras_mpi infer");
     int code = infer->results.title
                    ? lm_provenance(infer->call->options, infer->call->command_line, &infer->results, err)
                    : lm_fail_memory(err, 32, "a title");
+    if (code == LM_OK)
+        code = lm_results_note(&infer->results, "weights_trial", trial, err);
     if (code != LM_OK) {
         lm_results_abandon(writer);
         return code;
@@ -235,8 +246,9 @@ static void report_text(const struct lm_report_input *input, FILE *f)
     struct lm_metrics m = lm_evaluate(results->scores, results->expected, results->n_scores);
     lm_report_head(input->call, f);
     lm_report_ranks(results, f);
-    fprintf(f, "\nweights    %s\ndata       %s\ninference  %zu/%zu right (%.2f %%), mean loss %.4f\n",
-            input->call->options->operand[0], results->data_path, m.hits, m.n, 100.0 * m.accuracy, m.loss);
+    lm_report_weights(input, f);
+    fprintf(f, "data       %s\ninference  %zu/%zu right (%.2f %%), mean loss %.4f\n", results->data_path, m.hits, m.n,
+            100.0 * m.accuracy, m.loss);
     lm_report_letters(results, f);
     lm_report_confusion(results, f);
     lm_report_checks(results, f);
@@ -261,12 +273,15 @@ static int finish_on_rank_0(struct lm_infer *infer, struct lm_error *err)
 {
     char *path = strdup(infer->output.path);
     double start = lm_now();
+    lm_gpu_range_begin("file");
     int code = path ? write_file(infer, err) : lm_fail_memory(err, 256, "a path");
     infer->times.file = lm_now() - start;
+    lm_gpu_range_end();
     infer->times.total = lm_now() - infer->call->start;
     if (code == LM_OK) {
         int outcome = lm_checks_verdict(&infer->results) == LM_CHECK_FAILED ? LM_MISMATCH : LM_OK;
-        struct lm_report_input input = {infer->call, &infer->results, &infer->times, path, outcome, NULL};
+        struct lm_report_input input = {infer->call, &infer->results, &infer->times, path, outcome,
+                                        NULL,        &infer->trial};
         code = report(&input, err);
         if (code == LM_OK && outcome != LM_OK)
             code = lm_fail(err, outcome, "the scores are not those of the CPU reference: see the checks above");

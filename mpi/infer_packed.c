@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "devices.h"
+#include "gpu.h"
 #include "infer.h"
 #include "packed_source.h"
 #include "prepare.h"
@@ -139,8 +140,10 @@ static int validate(struct packed_infer *p)
     const struct lm_world *world = p->infer->call->world;
     struct lm_error err;
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_VALIDATE]);
     int code = lm_agree(world, lm_spots_check(&p->spots, &err), &err);
     p->infer->seconds[LM_PHASE_VALIDATE] += lm_now() - start;
+    lm_gpu_range_end();
     return code == LM_OK ? lm_spots_rows(&p->spots, world, LM_SPOTS_SCORES | LM_SPOTS_PREDICTIONS | LM_SPOTS_FLOAT64,
                                          &p->infer->results)
                          : code;
@@ -157,12 +160,15 @@ static int finish_on_rank_0(struct packed_infer *p, struct lm_error *err)
     if (!path)
         return lm_fail_memory(err, 256, "a path");
     p->writer = NULL;
+    lm_gpu_range_begin("file");
     int code = lm_infer_complete(infer, writer, err);
     infer->times.file = lm_now() - start;
+    lm_gpu_range_end();
     infer->times.total = lm_now() - infer->call->start;
     if (code == LM_OK) {
         int outcome = lm_checks_verdict(&infer->results) == LM_CHECK_FAILED ? LM_MISMATCH : LM_OK;
-        struct lm_report_input input = {infer->call, &infer->results, &infer->times, path, outcome, NULL};
+        struct lm_report_input input = {infer->call, &infer->results, &infer->times, path, outcome,
+                                        NULL,        &infer->trial};
         code = lm_report_stream(&input, lm_packed_layout_of(p->packed), err);
         if (code == LM_OK && outcome != LM_OK)
             code = lm_fail(err, outcome, "the scores are not those of the CPU reference: see the checks above");

@@ -3,9 +3,11 @@
 
 #include "command.h"
 #include "devices.h"
+#include "picture.h"
 #include "prepare.h"
 #include "provenance.h"
 #include "report.h"
+#include "voc.h"
 
 static void print_backends(FILE *f)
 {
@@ -16,6 +18,17 @@ static void print_backends(FILE *f)
         fprintf(f, "%-18s %-5s %s%s%s\n", (*b)->name, there ? "yes" : "no", (*b)->summary, there ? "" : "; ",
                 there ? "" : why.text);
     }
+}
+
+static void print_pictures(FILE *f)
+{
+    char text[120];
+    lm_picture_library(LM_PICTURE_JPEG, text, sizeof text);
+    fprintf(f, "%-12s %s\n", "jpeg", text);
+    lm_picture_library(LM_PICTURE_PNG, text, sizeof text);
+    fprintf(f, "%-12s %s\n", "png", text);
+    lm_voc_library(text, sizeof text);
+    fprintf(f, "%-12s %s\n", "voc xml", text);
 }
 
 int lm_command_info(const struct lm_call *call)
@@ -31,6 +44,7 @@ int lm_command_info(const struct lm_call *call)
         lm_versions(pair);
         for (int k = 0; k < LM_VERSIONS; k++)
             printf("%-12s %s\n", pair[k].name, pair[k].value);
+        print_pictures(stdout);
         print_backends(stdout);
         lm_report_ranks(&results, stdout);
         code = lm_flush_stdout(&err);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "number.h"
+
 void lm_json_begin(struct lm_json *json, FILE *f)
 {
     *json = (struct lm_json){.f = f};
@@ -64,21 +66,18 @@ void lm_json_whole(struct lm_json *json, const char *key, int64_t value)
     fprintf(json->f, "%" PRId64, value);
 }
 
-static void put_real(struct lm_json *json, const char *key, double value, int digits)
+void lm_json_double(struct lm_json *json, const char *key, double value)
 {
     before(json, key);
     if (isfinite(value))
-        fprintf(json->f, "%.*g", digits, value);
+        fprintf(json->f, "%.17g", value);
     else
         fputs("null", json->f);
 }
 
-void lm_json_double(struct lm_json *json, const char *key, double value)
-{
-    put_real(json, key, value, 17);
-}
-
 void lm_json_float(struct lm_json *json, const char *key, float value)
 {
-    put_real(json, key, (double)value, 9);
+    char text[LM_FLOAT_TEXT];
+    before(json, key);
+    fputs(isfinite(value) ? lm_float_text(value, text) : "null", json->f);
 }

@@ -9,6 +9,7 @@ void lm_json_dataset(struct lm_json *json, const struct lm_results *results)
     lm_json_text(json, "path", results->data_path);
     lm_json_text(json, "digest", results->data_digest);
     lm_json_text(json, "classes", LM_LETTERS);
+    lm_json_text(json, "split", lm_split_text(results->split));
     lm_json_whole(json, "split_seed", results->split_seed);
     lm_json_double(json, "holdout", results->holdout);
     lm_json_whole(json, "train", (int64_t)results->n_train);
@@ -57,11 +58,12 @@ void lm_json_inference(struct lm_json *json, const struct lm_results *results)
     lm_json_open(json, "inference", '{');
     lm_json_whole(json, "trial", results->inference_trial);
     lm_json_whole(json, "samples", (int64_t)m.n);
-    lm_json_whole(json, "right", (int64_t)m.hits);
+    if (!results->unlabelled)
+        lm_json_whole(json, "right", (int64_t)m.hits);
     lm_json_double(json, "accuracy", m.accuracy);
     lm_json_double(json, "loss", m.loss);
     lm_json_open(json, "confusion", '[');
-    for (int r = 0; r < LM_CLASSES; r++) {
+    for (int r = 0; r < LM_CLASSES && !results->unlabelled; r++) { /* without labels: empty */
         lm_json_open(json, NULL, '[');
         for (int c = 0; c < LM_CLASSES; c++)
             lm_json_whole(json, NULL, (int64_t)results->confusion[r][c]);

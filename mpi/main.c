@@ -12,6 +12,7 @@
 
 #include "command.h"
 #include "ending.h"
+#include "gpu.h"
 #include "h5util.h"
 #include "prepare.h"
 #include "provenance.h"
@@ -53,10 +54,11 @@ static int print_help(const struct lm_options *options)
 static int dispatch(const struct lm_call *call)
 {
     static int (*const command[LM_COMMANDS])(const struct lm_call *) = {
-        [LM_COMMAND_RUN] = lm_command_run,       [LM_COMMAND_INFER] = lm_command_infer,
-        [LM_COMMAND_BENCH] = lm_command_bench,   [LM_COMMAND_VERIFY] = lm_command_verify,
-        [LM_COMMAND_EXPORT] = lm_command_export, [LM_COMMAND_SYNTH] = lm_command_synth,
-        [LM_COMMAND_INFO] = lm_command_info,
+        [LM_COMMAND_RUN] = lm_command_run,         [LM_COMMAND_INFER] = lm_command_infer,
+        [LM_COMMAND_BENCH] = lm_command_bench,     [LM_COMMAND_VERIFY] = lm_command_verify,
+        [LM_COMMAND_EXPORT] = lm_command_export,   [LM_COMMAND_SYNTH] = lm_command_synth,
+        [LM_COMMAND_INFO] = lm_command_info,       [LM_COMMAND_IMPORT] = lm_command_import,
+        [LM_COMMAND_PREDICT] = lm_command_predict,
     };
     return command[call->options->command](call);
 }
@@ -66,10 +68,19 @@ static int work(int argc, char **argv, const struct lm_options *options, const s
                 const char *command_line, double start)
 {
     struct lm_world world;
+    struct lm_error err;
     double seconds = mistake->code == LM_OK ? options->timeout : 0.0;
+    if (lm_world_check(NULL, &err) != LM_OK)
+        return refuse(&err);
+    lm_gpu_range_begin("start-up");
     lm_ending_begin(seconds, lm_launcher_rank());
     lm_world_begin(&world, &argc, &argv);
     lm_ending_started(seconds);
+    lm_gpu_range_end();
+    if (lm_world_check(&world, &err) != LM_OK) {
+        lm_world_end(&world);
+        return refuse(&err);
+    }
     int code = lm_agree_once(&world, mistake->code, mistake);
     if (code == LM_OK) {
         struct lm_call call = {&world, options, command_line, start};

@@ -47,6 +47,11 @@ void lm_report_ranks(const struct lm_results *results, FILE *f)
 
 /* ---- data and trials ---- */
 
+void lm_report_weights(const struct lm_report_input *input, FILE *f)
+{
+    fprintf(f, "\nweights    %s, trial %" PRIu64 "\n", input->call->options->operand[0], *input->weights_trial);
+}
+
 static void report_data(const struct lm_results *results, FILE *f)
 {
     fprintf(f, "\ndata       %s\n           %zu samples: %zu train, %zu validation, %zu test; SHA-256 %.16s...\n",
@@ -270,7 +275,7 @@ static void report_text(const struct lm_report_input *input, FILE *f)
     report_test(input->results, f);
     lm_report_checks(input->results, f);
     lm_report_phases(input, f);
-    fprintf(f, "\nfile       %s\n", input->path);
+    fprintf(f, "\nfile       %s\n", input->path ? input->path : "not written: the older one stays");
 }
 
 int lm_report_run(const struct lm_report_input *input, struct lm_error *err)

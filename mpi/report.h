@@ -19,9 +19,10 @@ struct lm_report_input {
     const struct lm_call *call;
     const struct lm_results *results;
     const struct lm_times *times;
-    const char *path;   /* of the results file; NULL: none */
-    int code;           /* the exit code to come */
-    const double *loss; /* (epochs_run of results->inference_trial); NULL if no trial has weights */
+    const char *path;              /* of the results file; NULL: none */
+    int code;                      /* the exit code to come */
+    const double *loss;            /* (epochs_run of results->inference_trial); NULL if no trial has weights */
+    const uint64_t *weights_trial; /* infer: whose weights, in the file they came from; else NULL */
 };
 
 /* In the format that the options ask for. LM_FAILED if stdout cannot be written. */
@@ -30,6 +31,7 @@ int lm_report_run(const struct lm_report_input *input, struct lm_error *err);
 /* The parts, for other commands too. */
 void lm_report_head(const struct lm_call *call, FILE *f);
 void lm_report_ranks(const struct lm_results *results, FILE *f);
+void lm_report_weights(const struct lm_report_input *input, FILE *f); /* infer: the file and the trial */
 void lm_report_letters(const struct lm_results *results, FILE *f);
 void lm_report_confusion(const struct lm_results *results, FILE *f);
 void lm_report_checks(const struct lm_results *results, FILE *f);

@@ -15,6 +15,10 @@ void lm_report_json(const struct lm_report_input *input, FILE *f)
     lm_json_text(&json, "file", input->path ? input->path : "");
     lm_json_text(&json, "verdict", lm_outcome_word(input));
     lm_json_whole(&json, "exit_code", input->code);
+    if (input->weights_trial) {
+        lm_json_text(&json, "weights", input->call->options->operand[0]);
+        lm_json_whole(&json, "weights_trial", (int64_t)*input->weights_trial);
+    }
     lm_json_dataset(&json, input->results);
     lm_json_trials(&json, input->results);
     lm_json_inference(&json, input->results);

@@ -68,10 +68,10 @@ static void report_answer(const struct lm_report_input *input, const struct lm_p
 {
     const struct lm_results *results = input->results;
     const struct lm_metrics m = lm_results_metrics(results);
-    fprintf(f, "\nweights    %s\ndata       %s\n           %" PRIu64 " samples, %s pixels%s; SHA-256 %.16s...\n",
-            input->call->options->operand[0], results->data_path, layout->samples,
-            layout->type == LM_PACKED_U8 ? "8-bit" : "float32", results->unlabelled ? ", no labels" : "",
-            results->data_digest);
+    lm_report_weights(input, f);
+    fprintf(f, "data       %s\n           %" PRIu64 " samples, %s pixels%s; SHA-256 %.16s...\n", results->data_path,
+            layout->samples, layout->type == LM_PACKED_U8 ? "8-bit" : "float32",
+            results->unlabelled ? ", no labels" : "", results->data_digest);
     if (results->unlabelled) {
         fprintf(f, "inference  %zu predictions; accuracy n/a: the file has no labels\n", m.n);
         return;

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "checks.h"
 #include "command.h"
 #include "cpu_backend.h"
 #include "devices.h"
 #include "ending.h"
+#include "gpu.h"
 #include "keep.h"
 #include "prepare.h"
 #include "provenance.h"
@@ -29,6 +31,7 @@ struct run {
     struct lm_keeper keeper;
     double seconds[LM_PHASES];
     struct lm_times times;
+    int kept_old; /* rank 0: --force, and nothing that is worth an older file */
 };
 
 /* ---- data ---- */
@@ -41,7 +44,7 @@ static int load_on_rank_0(struct run *run, struct lm_error *err)
     int code = lm_source_load(run->call->world, options, &data, err);
     if (code != LM_OK)
         return code;
-    code = lm_split_make(data.count, options->split_seed, options->holdout, &split, err);
+    code = lm_split_make_kind(options->split, data.count, options->split_seed, options->holdout, &split, err);
     if (code == LM_OK) {
         lm_scaler_fit(&data, split.train, split.n_train, &run->results.scaler);
         code = lm_problem_make(&data, &split, &run->results.scaler, &run->problem, err);
@@ -50,6 +53,7 @@ static int load_on_rank_0(struct run *run, struct lm_error *err)
         code = lm_copy_dataset(&run->results, &data, err);
     if (code == LM_OK)
         code = lm_copy_split(&run->results, &split, err);
+    run->results.split = (int)options->split;
     run->results.split_seed = options->split_seed;
     run->results.holdout = options->holdout;
     lm_split_free(&split);
@@ -61,11 +65,13 @@ static int load(struct run *run)
 {
     struct lm_error err;
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_DATA]);
     int code = run->call->world->rank == 0 ? load_on_rank_0(run, &err) : LM_OK;
     code = lm_agree(run->call->world, code, &err);
     if (code == LM_OK)
         code = lm_source_share(run->call->world, &run->problem);
     run->seconds[LM_PHASE_DATA] = lm_now() - start;
+    lm_gpu_range_end();
     lm_detail(run->call->world, "data: %zu training, %zu validation, %zu test samples, %.3f s", run->problem.train.n,
               run->problem.validation.n, run->problem.test.n, run->seconds[LM_PHASE_DATA]);
     return code;
@@ -116,7 +122,9 @@ static int train(struct run *run)
     struct lm_sink sink = {lm_keeper_take, &run->keeper};
     LM_MPI(world, MPI_Barrier(world->comm));
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_TRAIN]);
     lm_schedule_run(&schedule, &sink, &run->seconds[LM_PHASE_TRAIN]);
+    lm_gpu_range_end();
     lm_detail(world, "train: %.3f s on %s", run->seconds[LM_PHASE_TRAIN], run->backend->name);
     LM_MPI(world, MPI_Barrier(world->comm));
     run->times.train = lm_now() - start;
@@ -196,10 +204,12 @@ static int validate(struct run *run)
     const struct lm_world *world = run->call->world;
     struct lm_error err;
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_VALIDATE]);
     int code = lm_agree(world, world->rank == 0 ? check_scores(run, &err) : LM_OK, &err);
     if (code == LM_OK)
         code = lm_replicas_validate(world, &run->problem, run->keeper.replica, run->keeper.n_replicas, &run->results);
     run->seconds[LM_PHASE_VALIDATE] = lm_now() - start;
+    lm_gpu_range_end();
     lm_detail(world, "validate: %.3f s", run->seconds[LM_PHASE_VALIDATE]);
     return code;
 }
@@ -220,18 +230,23 @@ static int write_file(struct run *run, char **path)
     struct lm_error err;
     int code = LM_OK;
     double start = lm_now();
+    lm_gpu_range_begin("file");
     if (run->call->world->rank == 0) {
         struct lm_results_writer *writer = run->writer;
         *path = strdup(run->output.path);
         run->writer = NULL; /* finish takes it, whatever comes of it */
         code = *path ? describe(run, &err) : lm_fail_memory(&err, 256, "a path");
-        if (code != LM_OK)
+        /* A run that has failed (exit 1) replaces nothing, also with --force: its reasons are in the report. */
+        run->kept_old = code == LM_OK && run->results.inference_trial < 0 && access(*path, F_OK) == 0;
+        if (code != LM_OK || run->kept_old) {
             lm_results_abandon(writer);
-        else if ((code = lm_results_finish(writer, &run->results, &err)) == LM_OK)
+            lm_output_abandon(&run->output);
+        } else if ((code = lm_results_finish(writer, &run->results, &err)) == LM_OK)
             code = lm_output_commit(&run->output, &err);
         lm_ending_files(NULL, NULL);
     }
     run->times.file = lm_now() - start;
+    lm_gpu_range_end();
     return lm_agree(run->call->world, code, &err);
 }
 
@@ -241,8 +256,9 @@ static int verdict(const struct run *run, struct lm_error *err)
     if (lm_checks_verdict(&run->results) == LM_CHECK_FAILED)
         return lm_fail(err, LM_MISMATCH, "the answers are not those of the CPU reference: see the checks above");
     if (run->results.inference_trial < 0)
-        return lm_fail(err, LM_FAILED, "no trial has weights: all %llu diverged or failed; a smaller --learning-rate?",
-                       (unsigned long long)run->results.n_trials);
+        return lm_fail(
+            err, LM_FAILED, "no trial has weights: all %llu diverged or failed; a smaller --learning-rate?%s",
+            (unsigned long long)run->results.n_trials, run->kept_old ? " The file keeps its older results" : "");
     return LM_OK;
 }
 
@@ -251,7 +267,8 @@ static int report(struct run *run, const char *path, struct lm_error *err)
     struct lm_error loss_of_words;
     int code = verdict(run, err);
     run->times.total = lm_now() - run->call->start;
-    struct lm_report_input input = {run->call, &run->results, &run->times, path, code, run->keeper.first_loss};
+    struct lm_report_input input = {run->call, &run->results,          &run->times, run->kept_old ? NULL : path,
+                                    code,      run->keeper.first_loss, NULL};
     if (lm_report_run(&input, &loss_of_words) == LM_OK)
         return code;
     if (code == LM_OK)

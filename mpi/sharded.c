@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "gpu.h"
+#include "results.h"
+
 enum { TAG_SCORES = 10 };
 
 /* Rank 0 takes the shards one after the other, straight to their place: no memory but the answer's own. */
@@ -34,14 +37,18 @@ void lm_sharded_infer(const struct lm_sharded *batch, float *scores, double *inf
     }
     LM_MPI(world, MPI_Barrier(world->comm));
     double start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_INFER]);
     if (batch->backend->infer(batch->session, batch->shape, batch->parameters, batch->x, shard.count, own, &err) !=
         LM_OK)
         lm_abort(world, &err);
     *infer_seconds = lm_now() - start;
+    lm_gpu_range_end();
     LM_MPI(world, MPI_Barrier(world->comm));
     start = lm_now();
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_GATHER]);
     gather(batch, own, scores);
     *gather_seconds = lm_now() - start;
+    lm_gpu_range_end();
     if (world->rank != 0)
         free(own);
 }

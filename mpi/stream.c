@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "evaluate.h"
+#include "gpu.h"
 
 #define CHUNK   ((uint32_t)16384)
 #define BUFFERS 2
@@ -166,9 +167,11 @@ static int score_chunk(struct work *work, uint64_t c, const struct parts *parts)
 {
     struct lm_stream *stream = work->stream;
     const size_t n = chunk_samples(&work->plan, c);
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_INFER]);
     int code = stream->backend->infer(stream->session, stream->shape, stream->parameters, work->x, n, parts->scores,
                                       &work->err);
     book(work, LM_PHASE_INFER);
+    lm_gpu_range_end();
     if (!work->plan.layout->labelled)
         memset(parts->expected, 0, n);
     for (size_t k = 0; k < n && code == LM_OK; k++) {
@@ -190,8 +193,10 @@ static size_t make_chunk(struct work *work, uint64_t c, struct buffer *buffer)
     if (work->code != LM_OK)
         return 0;
     expect_chunk(work, c + (uint64_t)work->stream->world->size);
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_DATA]);
     int code = read_chunk(work, c, &parts);
     book(work, LM_PHASE_DATA);
+    lm_gpu_range_end();
     if (code == LM_OK)
         code = score_chunk(work, c, &parts);
     fail(work, code);
@@ -235,6 +240,7 @@ static void receive_round(struct work *work, uint64_t round)
 {
     const struct lm_world *world = work->stream->world;
     const uint64_t size = (uint64_t)world->size, first = round * size;
+    lm_gpu_range_begin(lm_phase_name[LM_PHASE_GATHER]);
     for (uint64_t c = first + 1; c < first + size && c < work->plan.chunks; c++) {
         /* receives are posted in the order of chunks, into the buffers by turns */
         struct buffer *buffer = &work->incoming[(c - 1 - c / size) % BUFFERS];
@@ -247,6 +253,7 @@ static void receive_round(struct work *work, uint64_t round)
         post(work, buffer);
     }
     book(work, LM_PHASE_GATHER);
+    lm_gpu_range_end();
 }
 
 /* ---- rounds ---- */

@@ -73,7 +73,8 @@ static int prepare_training(struct verify *v, const struct lm_dataset *data, str
 {
     struct lm_split split;
     struct lm_scaler scaler;
-    int code = lm_split_make(data->count, v->file->split_seed, v->file->holdout, &split, err);
+    int code = lm_split_make_kind((enum lm_split_kind)v->file->split, data->count, v->file->split_seed,
+                                  v->file->holdout, &split, err);
     if (code != LM_OK)
         return code;
     lm_scaler_fit(data, split.train, split.n_train, &scaler);

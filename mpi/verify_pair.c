@@ -40,8 +40,9 @@ static size_t longer(size_t n, size_t m)
 static int compare_dataset(struct pair *pair, struct lm_error *err)
 {
     const struct lm_results *a = &pair->a.results, *b = &pair->b.results;
-    uint64_t wrong = (uint64_t)(strcmp(a->data_digest, b->data_digest) != 0) + (a->split_seed != b->split_seed) +
-                     other_double(a->holdout, b->holdout) + (memcmp(a->count, b->count, sizeof a->count) != 0);
+    uint64_t wrong = (uint64_t)(strcmp(a->data_digest, b->data_digest) != 0) + (a->split != b->split) +
+                     (a->split_seed != b->split_seed) + other_double(a->holdout, b->holdout) +
+                     (memcmp(a->count, b->count, sizeof a->count) != 0);
     wrong += other_indices(a->train_index, a->n_train, b->train_index, b->n_train) +
              other_indices(a->validation_index, a->n_validation, b->validation_index, b->n_validation) +
              other_indices(a->test_index, a->n_test, b->test_index, b->n_test);
@@ -49,7 +50,7 @@ static int compare_dataset(struct pair *pair, struct lm_error *err)
         wrong += (uint64_t)other_double(a->scaler.mean[p], b->scaler.mean[p]) +
                  (uint64_t)other_double(a->scaler.scale[p], b->scaler.scale[p]);
     return lm_check_counts(&pair->checks, "data set",
-                           4 + longer(a->n_train, b->n_train) + longer(a->n_validation, b->n_validation) +
+                           5 + longer(a->n_train, b->n_train) + longer(a->n_validation, b->n_validation) +
                                longer(a->n_test, b->n_test) + 2 * LM_PIXELS,
                            wrong, err);
 }

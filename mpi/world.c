@@ -138,7 +138,7 @@ static void count_mask_ranks(struct lm_world *world, MPI_Comm node)
 
 void lm_world_begin(struct lm_world *world, int *argc, char ***argv)
 {
-    *world = (struct lm_world){.comm = MPI_COMM_WORLD};
+    *world = (struct lm_world){.comm = MPI_COMM_WORLD, .launched = lm_launched()};
     if (MPI_Init(argc, argv) != MPI_SUCCESS) {
         lm_say(world, "MPI_Init failed");
         exit(LM_FAILED);
@@ -177,6 +177,30 @@ int lm_launcher_rank(void)
 int lm_launched(void)
 {
     return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
+static int count_in(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? atoi(text) : 0;
+}
+
+int lm_world_check(const struct lm_world *world, struct lm_error *err)
+{
+    int srun = count_in("SLURM_STEP_NUM_TASKS"), others = count_in("OMPI_COMM_WORLD_SIZE");
+    if (!world && !lm_launched() && srun > 1)
+        return lm_fail(err, LM_BAD_INPUT,
+                       "srun has started %d processes without telling them of each other: say srun --mpi=pmix (srun "
+                       "--mpi=list names what there is), or use mpirun",
+                       srun);
+    /* mpirun in a job starts its helpers by srun: what it says itself counts first. */
+    int told = others ? others : count_in("PMI_SIZE") ? count_in("PMI_SIZE") : srun;
+    if (world && world->size == 1 && told > 1)
+        return lm_fail(err, LM_BAD_INPUT,
+                       "the launcher has started %d processes, and each is alone in its world: it belongs to another "
+                       "MPI than this program's (libras_mpi info names that one); with srun, say --mpi=pmix",
+                       told);
+    return LM_OK;
 }
 
 /* ---- any number of bytes ---- */

@@ -21,11 +21,16 @@ struct lm_world {
     int node_rank, node_size; /* among the ranks of this host */
     int mask_ranks;           /* ranks of this host that may run on the same cores as this one, itself included */
     char host[LM_HOST_SIZE];
+    int launched; /* by mpirun or srun */
     int quiet, verbose;
 };
 
 /* MPI_Init and all of the above. Ends the process if MPI cannot start. */
 void lm_world_begin(struct lm_world *world, int *argc, char ***argv);
+/* LM_BAD_INPUT if a launcher has started several processes and each is a world of its own, so that all would do the
+ * same work and write one file. First to be asked before MPI_Init (world NULL: what the environment alone tells, since
+ * srun without --mpi makes MPI_Init fail with a page about something else), then again after it. */
+int lm_world_check(const struct lm_world *world, struct lm_error *err);
 void lm_world_end(struct lm_world *world);
 
 /* Every MPI call: LM_MPI(world, MPI_Barrier(world->comm)). A failure ends the job with the call, MPI's reason and

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -164,10 +165,12 @@ struct source {
 };
 
 /* Which of the names are there. Asking for each by name would not do: a file system that takes capitals and small
- * letters for the same would show twins. */
+ * letters for the same would show twins. A.CSV is not read, and must not be overlooked either: it may hold the images
+ * that are missing, or newer ones. */
 static int list_folder(const char *dir, struct source source[LM_CLASSES], struct lm_error *err)
 {
     int capital[LM_CLASSES] = {0}, small[LM_CLASSES] = {0};
+    char other[8] = ""; /* the first in alphabetical order: no message depends on that of the folder */
     struct dirent *entry;
     DIR *folder = opendir(dir);
 
@@ -182,9 +185,15 @@ static int list_folder(const char *dir, struct source source[LM_CLASSES], struct
 
         if (letter && strcmp(name + 1, ".csv") == 0)
             (name[0] == capital_of ? capital : small)[letter - LM_LETTERS] = 1;
+        else if (letter && strcasecmp(name + 1, ".csv") == 0 && (!*other || strcmp(name, other) < 0))
+            snprintf(other, sizeof other, "%.6s", name);
     }
     int code = errno ? lm_fail(err, LM_BAD_INPUT, "%s: %s", dir, strerror(errno)) : LM_OK;
     closedir(folder);
+    if (code == LM_OK && *other)
+        code =
+            lm_fail(err, LM_BAD_INPUT, "%s: %s: only the ending .csv is read: rename that file to %c.csv, or remove it",
+                    dir, other, other[0] & ~0x20);
 
     for (int c = 0; c < LM_CLASSES && code == LM_OK; c++) {
         char upper = LM_LETTERS[c], lower = (char)(upper | 0x20);

@@ -30,7 +30,7 @@ struct lm_dataset {
 
 /* Reads the folder DIR. Strict: everything that is not 64 finite decimal numbers on a line, blank lines apart, is
  * LM_BAD_INPUT with "file:line:column: reason". CRLF and a leading UTF-8 byte order mark are accepted. Both X.csv and
- * x.csv, or neither, is LM_BAD_INPUT naming the letter, as is a letter with fewer than 2 samples.
+ * x.csv, or neither, is LM_BAD_INPUT naming the letter, as is a letter with fewer than 2 samples, and a file X.CSV.
  * On failure nothing is owned by *out. Independent of the locale and of the order of the folder's entries. */
 int lm_dataset_load(const char *dir, struct lm_dataset *out, struct lm_error *err);
 
@@ -44,6 +44,13 @@ void lm_dataset_digest(struct lm_dataset *data);
 /* Writes X.csv for every letter into DIR (made where it is missing). Refuses to replace a file unless force. The
  * numbers are written so that lm_dataset_load reads the same bits. */
 int lm_dataset_save(const struct lm_dataset *data, const char *dir, int force, struct lm_error *err);
+
+/* Whether lm_dataset_save may begin, before any work is done for it: makes DIR where it is missing. */
+int lm_dataset_check_target(const char *dir, int force, struct lm_error *err);
+
+/* Where sample k comes from, for a message: "/folder/A.csv:17", or "letter A, its sample 17" where no file is left. */
+#define LM_WHERE_TEXT 500
+void lm_dataset_where(const struct lm_dataset *data, size_t sample, char *text, size_t size);
 
 void lm_dataset_free(struct lm_dataset *data);
 

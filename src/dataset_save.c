@@ -67,6 +67,16 @@ static int refuse_existing(const char *dir, struct lm_error *err)
     return LM_OK;
 }
 
+int lm_dataset_check_target(const char *dir, int force, struct lm_error *err)
+{
+    int code = make_folder(dir, err);
+    if (code == LM_OK && !force)
+        code = refuse_existing(dir, err);
+    if (code == LM_OK && access(dir, W_OK | X_OK) != 0)
+        code = lm_fail(err, LM_BAD_INPUT, "%s: cannot write in this folder: %s", dir, strerror(errno));
+    return code;
+}
+
 /* Writes the number at p and returns its end. By way of printf only where it is not a grey value, and then with a
  * point, whatever the locale says. */
 static char *write_number(char *p, double value)
@@ -179,10 +189,8 @@ int lm_dataset_save(const struct lm_dataset *data, const char *dir, int force, s
 {
     char *temporary[LM_CLASSES] = {NULL}, extension[32];
     const double *pixel = data->pixel;
-    int code = make_folder(dir, err);
+    int code = lm_dataset_check_target(dir, force, err);
 
-    if (code == LM_OK && !force)
-        code = refuse_existing(dir, err);
     snprintf(extension, sizeof extension, ".tmp.%ld", (long)getpid());
     for (int c = 0; c < LM_CLASSES && code == LM_OK; c++) {
         temporary[c] = letter_path(dir, LM_LETTERS[c], extension);

@@ -16,6 +16,38 @@
 
 /* ---- the file ---- */
 
+static uint64_t little_endian(const unsigned char *bytes, int n)
+{
+    uint64_t value = 0;
+    for (int i = n - 1; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+/* The superblock, before HDF5 sees it: of one with impossible sizes HDF5 1.10 believes each, and asks for gigabytes. It
+ * has the version, the bytes of an address and of a length, and, further on in each version, the address that all count
+ * from, and the file's end. */
+static int check_superblock(int fd, uint64_t bytes, struct lm_error *err)
+{
+    unsigned char block[64] = {0};
+    ssize_t n = pread(fd, block, sizeof block, 0);
+    if (n < (ssize_t)sizeof block)
+        return lm_fail(err, LM_BAD_INPUT, "damaged: truncated: it ends within its first 64 bytes");
+    int version = block[8], old = version < 2;
+    const unsigned char *sizes = old ? block + 13 : block + 9, *base = old ? block + 24 + 4 * version : block + 12;
+    const unsigned char *end = base + 16;
+    if (version > 3)
+        return lm_fail(err, LM_BAD_INPUT, "damaged: it is an HDF5 file of an unknown version, %d", version);
+    if (sizes[0] != 8 || sizes[1] != 8 || little_endian(base, 8) != 0)
+        return lm_fail(err, LM_BAD_INPUT, "it is an HDF5 file, but not laid out as a results file");
+    if (little_endian(end, 8) > bytes)
+        return lm_fail(err, LM_BAD_INPUT, "damaged: truncated: it has %llu bytes, and says that it has %llu",
+                       (unsigned long long)bytes, (unsigned long long)little_endian(end, 8));
+    if (old && little_endian(end + 8, 8) != UINT64_MAX)
+        return lm_fail(err, LM_BAD_INPUT, "damaged: it names a driver, which a results file has none of");
+    return LM_OK;
+}
+
 static int open_plain(const char *path, int *fd, uint64_t *bytes, struct lm_error *err)
 {
     static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
@@ -35,6 +67,8 @@ static int open_plain(const char *path, int *fd, uint64_t *bytes, struct lm_erro
     else if (pread(*fd, begin, sizeof begin, 0) != (ssize_t)sizeof begin || memcmp(begin, signature, sizeof begin) != 0)
         status = lm_fail(err, LM_BAD_INPUT, "it is no HDF5 file");
     *bytes = (uint64_t)about.st_size;
+    if (status == LM_OK)
+        status = check_superblock(*fd, *bytes, err);
     if (status != LM_OK)
         close(*fd);
     return status;
@@ -52,7 +86,9 @@ static int fail_open(const char *path, struct lm_error *err)
                        strerror(number), name);
     }
     if (number == EAGAIN)
-        return lm_fail(err, LM_FAILED, "another program is writing it");
+        return lm_fail(err, LM_FAILED,
+                       "another program is writing it, or its file system's locks do not work: if none is, set "
+                       "HDF5_USE_FILE_LOCKING=FALSE");
     return lm_h5_fail(err, LM_BAD_INPUT, -1, NULL, "damaged: HDF5 cannot open it");
 }
 

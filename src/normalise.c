@@ -63,15 +63,31 @@ static int all_finite(const float *x)
 static int refuse(const struct lm_scaler *scaler, const struct lm_dataset *data, uint32_t sample, const float *x,
                   struct lm_error *err)
 {
+    char where[LM_WHERE_TEXT];
     int p = 0;
 
     while (p < LM_PIXELS - 1 && isfinite(x[p]))
         p++;
+    lm_dataset_where(data, sample, where, sizeof where);
     return lm_fail(err, LM_BAD_INPUT,
-                   "letter %c, sample %lu of the data set, value %d: %.17g with mean %.17g and scale %.17g is not a "
-                   "finite float32 once normalised",
-                   LM_LETTERS[data->label[sample]], (unsigned long)sample + 1, p + 1, pixels_of(data, sample)[p],
-                   scaler->mean[p], scaler->scale[p]);
+                   "%s: value %d: %.17g with mean %.17g and scale %.17g is not a finite float32 once normalised", where,
+                   p + 1, pixels_of(data, sample)[p], scaler->mean[p], scaler->scale[p]);
+}
+
+/* Value p has no mean or no deviation: its largest among the samples is the likely cause. */
+static int refuse_scale(const struct lm_scaler *scaler, const struct lm_dataset *data, const uint32_t *index, size_t n,
+                        int p, struct lm_error *err)
+{
+    char where[LM_WHERE_TEXT] = "no samples";
+    size_t largest = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (fabs(pixels_of(data, index[i])[p]) > fabs(pixels_of(data, index[largest])[p]))
+            largest = i;
+    if (n > 0)
+        lm_dataset_where(data, index[largest], where, sizeof where);
+    return lm_fail(err, LM_BAD_INPUT, "%s: value %d: %.17g, the largest, is too large to normalise (mean %g, scale %g)",
+                   where, p + 1, n > 0 ? pixels_of(data, index[largest])[p] : 0.0, scaler->mean[p], scaler->scale[p]);
 }
 
 int lm_scaler_gather(const struct lm_scaler *scaler, const struct lm_dataset *data, const uint32_t *index, size_t n,
@@ -80,9 +96,7 @@ int lm_scaler_gather(const struct lm_scaler *scaler, const struct lm_dataset *da
     /* An infinite scale (squares beyond 1e308) would turn every value into a silent 0. */
     for (int p = 0; p < LM_PIXELS; p++)
         if (!isfinite(scaler->mean[p]) || !isfinite(scaler->scale[p]))
-            return lm_fail(err, LM_BAD_INPUT,
-                           "value %d: the training samples are too large to normalise (mean %g, scale %g)", p + 1,
-                           scaler->mean[p], scaler->scale[p]);
+            return refuse_scale(scaler, data, index, n, p, err);
 
     for (size_t i = 0; i < n; i++, x += LM_PIXELS) {
         lm_scaler_apply(scaler, pixels_of(data, index[i]), x);

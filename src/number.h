@@ -1,4 +1,5 @@
-/* number.h: numbers in text, read strictly: the whole text, decimal, finite, in range; the same in every locale. */
+/* number.h: numbers in text, read strictly: the whole text, decimal, finite, in range; and floats as text. The same in
+ * every locale. */
 #ifndef LM_NUMBER_H
 #define LM_NUMBER_H
 
@@ -11,5 +12,9 @@
 int lm_read_real(const char *text, size_t n, double *out);
 /* Digits alone, at most max. */
 int lm_read_whole(const char *text, size_t n, uint64_t max, uint64_t *out);
+
+/* A finite float32 with as few digits as read back to it: 0.02, not 0.0199999996. */
+#define LM_FLOAT_TEXT 24
+const char *lm_float_text(float value, char text[LM_FLOAT_TEXT]);
 
 #endif

@@ -18,6 +18,9 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
                         "(the default)"},
     [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1,
                           "score a data folder or a packed file with stored weights, sharded over the ranks"},
+    [LM_COMMAND_PREDICT] = {"predict", "RESULTS.h5 PICTURE...", 2, LM_MAX_OPERANDS,
+                            "read pictures with stored weights: the letter of each, its scores, and the 8 x 8 that the "
+                            "network saw"},
     [LM_COMMAND_BENCH] =
         {"bench", "", 0, 0,
          "all variants side by side, in one run, on the same work: times, CUDA calls, every answer compared with the "
@@ -29,6 +32,9 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
     [LM_COMMAND_SYNTH] = {"synth", "DIR|FILE", 1, 1,
                           "make a synthetic data set: drawn hands, seeded; a folder of CSV files, or with --packed one "
                           "file that infer streams"},
+    [LM_COMMAND_IMPORT] = {"import", "IMAGES DIR|FILE", 2, 2,
+                           "photographs, a folder a letter, with their labelled boxes, to a data set: a folder of CSV "
+                           "files, or with --packed one file; says which were left out, and why"},
     [LM_COMMAND_INFO] = {"info", "", 0, 0, "what was built in, and the table rank -> host -> device"},
 };
 
@@ -64,11 +70,18 @@ TEXT_OPTION(device)
     }
 FLAG_OPTION(force)
 FLAG_OPTION(no_labels)
+FLAG_OPTION(whole)
 FLAG_OPTION(dry_run)
 FLAG_OPTION(quiet)
 FLAG_OPTION(verbose)
 FLAG_OPTION(help)
 FLAG_OPTION(version)
+
+static void write_whole(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    snprintf(text, size, "%d", options->whole);
+}
 
 static void write_force(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
 {
@@ -131,7 +144,7 @@ static int read_axis(const struct lm_option *o, const char *text, struct lm_opti
 static int one_value(const struct lm_axis *axis, size_t k, char text[32])
 {
     if (axis->real)
-        return snprintf(text, 32, "%.9g", (double)axis->real[k]);
+        return (int)strlen(lm_float_text(axis->real[k], text));
     if (axis->whole)
         return snprintf(text, 32, "%u", axis->whole[k]);
     return snprintf(text, 32, "%ux%u", axis->shape[k].hidden1, axis->shape[k].hidden2);
@@ -251,6 +264,22 @@ static void write_packed(const struct lm_option *o, const struct lm_options *opt
     snprintf(text, size, "%s", word[options->packed]);
 }
 
+static int read_split(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
+{
+    static const char *const word[] = {[LM_SPLIT_RANDOM] = "random", [LM_SPLIT_TAIL] = "tail"};
+    int k = one_of(o, text, word, LM_SPLIT_KINDS, err);
+    if (k < 0)
+        return LM_BAD_INPUT;
+    options->split = (enum lm_split_kind)k;
+    return LM_OK;
+}
+
+static void write_split(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
+{
+    (void)o;
+    snprintf(text, size, "%s", lm_split_text((int)options->split));
+}
+
 static void write_no_labels(const struct lm_option *o, const struct lm_options *options, char *text, size_t size)
 {
     (void)o;
@@ -286,14 +315,16 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 
 /* ---- the table ---- */
 
-#define RUN    (1u << LM_COMMAND_RUN)
-#define INFER  (1u << LM_COMMAND_INFER)
-#define VERIFY (1u << LM_COMMAND_VERIFY)
-#define EXPORT (1u << LM_COMMAND_EXPORT)
-#define SYNTH  (1u << LM_COMMAND_SYNTH)
-#define INFO   (1u << LM_COMMAND_INFO)
-#define BENCH  (1u << LM_COMMAND_BENCH)
-#define ALL    (RUN | INFER | BENCH | VERIFY | EXPORT | SYNTH | INFO)
+#define RUN     (1u << LM_COMMAND_RUN)
+#define INFER   (1u << LM_COMMAND_INFER)
+#define PREDICT (1u << LM_COMMAND_PREDICT)
+#define VERIFY  (1u << LM_COMMAND_VERIFY)
+#define EXPORT  (1u << LM_COMMAND_EXPORT)
+#define SYNTH   (1u << LM_COMMAND_SYNTH)
+#define IMPORT  (1u << LM_COMMAND_IMPORT)
+#define INFO    (1u << LM_COMMAND_INFO)
+#define BENCH   (1u << LM_COMMAND_BENCH)
+#define ALL     (RUN | INFER | PREDICT | BENCH | VERIFY | EXPORT | SYNTH | IMPORT | INFO)
 
 const struct lm_option lm_option_table[] = {
     {"data", 'd', "DIR", RUN | INFER | BENCH | VERIFY | EXPORT, read_data, write_data, 0, NULL,
@@ -326,13 +357,16 @@ const struct lm_option lm_option_table[] = {
      "about how long each variant may train in all; a slow one trains fewer epochs"},
     {"split-seed", 0, "N", RUN | BENCH, read_split_seed, write_split_seed, 0, "1337",
      "makes the split into training and test"},
+    {"split", 0, "random|tail", RUN, read_split, write_split, 0, "random",
+     "random: by --split-seed; tail: the last 20 % of each letter, as the data set has them, are the test samples; for "
+     "frames of videos"},
     {"holdout", 0, "X", RUN, read_holdout, write_holdout, 0, NULL,
      "share of each letter's training samples held out for selection (default: 0, or 0.1 with --keep-weights top:K)"},
     {"keep-weights", 0, "all|none|top:K", RUN, read_keep, write_keep, 0, "all",
      "whose weights are stored; top:K: the K best by validation loss"},
     {"validate-replicas", 0, "K", RUN | VERIFY, read_validate_replicas, write_validate_replicas, 0, "1",
      "trials that the CPU reference trains again, to compare every bit"},
-    {"trial", 0, "T", INFER | EXPORT, read_trial, write_trial, 0, NULL,
+    {"trial", 0, "T", INFER | PREDICT | EXPORT, read_trial, write_trial, 0, NULL,
      "whose weights (default: the file's own choice, else the first that has weights)"},
     {"table", 0, "trials|loss|scores|confusion|validation|execution|ranks", EXPORT, read_table, NULL, 0, "trials",
      "which table, with --format csv"},
@@ -340,6 +374,10 @@ const struct lm_option lm_option_table[] = {
      "with --packed: pack the images of this folder, in its order, instead of drawing"},
     {"packed", 0, "u8|f32", SYNTH, read_packed, write_packed, 0, NULL,
      "write one packed file, FILE, with 8-bit or float32 pixels, letters taking turns: for millions of images"},
+    {"packed", 0, "u8|f32", IMPORT, read_packed, write_packed, 0, NULL,
+     "write one packed file, FILE, with 8-bit or float32 pixels, letter by letter; any number of pictures a letter"},
+    {"whole", 0, NULL, IMPORT | PREDICT, read_whole, write_whole, 0, NULL,
+     "take the whole picture, whatever box the XML file beside it labels"},
     {"no-labels", 0, NULL, SYNTH, read_no_labels, write_no_labels, 0, NULL,
      "with --packed: leave out which letter an image is"},
     {"validate-samples", 0, "K|all", INFER, read_validate_samples, write_validate_samples, 0, "100000",
@@ -347,11 +385,12 @@ const struct lm_option lm_option_table[] = {
     {"samples", 'n', "N", SYNTH, read_samples, write_samples, 0, NULL,
      "images of each letter (default: as many as the real set has, 4410 in all)"},
     {"seed", 's', "N", SYNTH, read_synth_seed, write_synth_seed, 0, "1", "makes the images"},
-    {"force", 'f', NULL, RUN | INFER | SYNTH, read_force, write_force, 0, NULL, "replace files that exist"},
+    {"force", 'f', NULL, RUN | INFER | SYNTH | IMPORT, read_force, write_force, 0, NULL, "replace files that exist"},
     {"dry-run", 0, NULL, RUN, read_dry_run, NULL, 0, NULL, "say what would be done, and end"},
     {"timeout", 0, "S", RUN | INFER, read_timeout, NULL, 0, NULL, "end with 1 after S seconds; nothing is written"},
     {"format", 0, "text|json|lab", RUN, read_format, NULL, 0, "text", "form of the report on stdout"},
-    {"format", 0, "text|json", INFER | BENCH | VERIFY, read_format, NULL, 0, "text", "form of the report on stdout"},
+    {"format", 0, "text|json", INFER | PREDICT | BENCH | VERIFY, read_format, NULL, 0, "text",
+     "form of the report on stdout"},
     {"format", 0, "csv|json|lab", EXPORT, read_format, NULL, 0, "csv", "form of the export on stdout"},
     {"quiet", 'q', NULL, ALL, read_quiet, NULL, 0, NULL, "only errors on stderr, only the verdict on stdout"},
     {"verbose", 'v', NULL, RUN, read_verbose, NULL, 0, NULL, "every rank's phases on stderr as they end"},

@@ -36,8 +36,8 @@ static int find_command(const char *word, struct lm_options *options, struct lm_
         }
     }
     const char *nearest = lm_nearest(word, name, LM_COMMANDS);
-    return lm_fail(err, LM_BAD_INPUT, "'%s' is no command%s%s%s; libras_mpi --help lists them", word,
-                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return lm_fail(err, LM_BAD_INPUT, "'%s' is no command; %s%s%slibras_mpi --help lists them", word,
+                   nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");
 }
 
 /* ---- getopt's view of the table ---- */
@@ -90,9 +90,9 @@ static int unknown_option(const char *word, const struct view *view, enum lm_com
     for (size_t k = 0; k < view->n; k++)
         fits += strncmp(view->names[k], name, strlen(name)) == 0;
     const char *nearest = lm_nearest(name, view->names, view->n);
-    return lm_fail(err, LM_BAD_INPUT, "--%s is %s option of '%s'%s%s%s; `libras_mpi %s --help` lists them", name,
+    return lm_fail(err, LM_BAD_INPUT, "--%s is %s option of '%s'; %s%s%s`libras_mpi %s --help` lists them", name,
                    fits > 1 ? "the beginning of more than one" : "no", lm_command_name(command),
-                   nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "",
+                   nearest ? "did you mean --" : "", nearest ? nearest : "", nearest ? "? " : "",
                    lm_command_name(command));
 }
 
@@ -151,9 +151,10 @@ static int read_operands(int argc, char **argv, struct lm_options *options, stru
     const struct lm_command_entry *command = &lm_command_table[options->command];
     for (int k = optind; k < argc; k++) {
         if (options->operands == command->most_operands)
-            return lm_fail(err, LM_BAD_INPUT, "'%s': '%s' takes %s%s", argv[k], command->name,
+            return lm_fail(err, LM_BAD_INPUT, "'%s': '%s' takes %s%s%s", argv[k], command->name,
                            command->most_operands ? "no more than " : "no operands, only options",
-                           command->most_operands ? command->operands : "");
+                           command->most_operands ? command->operands : "",
+                           command->most_operands == LM_MAX_OPERANDS ? ", 256 in all" : "");
         options->operand[options->operands++] = argv[k];
     }
     if (options->operands < command->least_operands)

@@ -7,15 +7,18 @@
 #include <stdint.h>
 
 #include "axis.h"
+#include "split.h"
 #include "status.h"
 
 enum lm_command {
     LM_COMMAND_RUN,
     LM_COMMAND_INFER,
+    LM_COMMAND_PREDICT,
     LM_COMMAND_BENCH,
     LM_COMMAND_VERIFY,
     LM_COMMAND_EXPORT,
     LM_COMMAND_SYNTH,
+    LM_COMMAND_IMPORT,
     LM_COMMAND_INFO,
     LM_COMMANDS
 };
@@ -24,7 +27,7 @@ enum lm_format { LM_FORMAT_TEXT, LM_FORMAT_JSON, LM_FORMAT_LAB, LM_FORMAT_CSV };
 enum lm_packing { LM_PACKING_NONE, LM_PACKING_U8, LM_PACKING_F32 }; /* the types are those of packed.h */
 enum lm_keep { LM_KEEP_ALL, LM_KEEP_NONE, LM_KEEP_TOP };
 
-#define LM_MAX_OPERANDS 2
+#define LM_MAX_OPERANDS 256 /* options.c says so in words */
 
 struct lm_options {
     enum lm_command command;
@@ -32,7 +35,7 @@ struct lm_options {
     int version; /* --version */
     int command_given;
 
-    const char *operand[LM_MAX_OPERANDS]; /* RESULTS.h5, DIR, A.h5 B.h5; borrowed from argv */
+    const char *operand[LM_MAX_OPERANDS]; /* RESULTS.h5, DIR, A.h5 B.h5, ...; borrowed from argv */
     size_t operands;
 
     const char *data; /* folder, or packed file; NULL: $LIBRAS_DATA, else the synthetic set. Borrowed from argv, like
@@ -42,6 +45,7 @@ struct lm_options {
     const char *table; /* export: which table */
 
     struct lm_grid grid; /* owned */
+    enum lm_split_kind split;
     uint32_t split_seed;
     double holdout; /* 0: none; -1: not said (then none, or LM_DEFAULT_HOLDOUT where the run selects) */
     enum lm_keep keep;
@@ -49,7 +53,8 @@ struct lm_options {
     uint64_t validate_replicas;
     uint64_t samples; /* synth: of each letter; 0: the default counts */
     uint32_t synth_seed;
-    enum lm_packing packed;    /* synth: one packed file instead of a folder */
+    enum lm_packing packed;    /* synth, import: one packed file instead of a folder */
+    int whole;                 /* import, predict: the whole picture, whatever box is labelled */
     int no_labels;             /* synth: a packed file without them */
     uint64_t validate_samples; /* infer, of a packed file; UINT64_MAX: all */
     int64_t trial;             /* infer, export: which trial's weights; -1: the first there is */

@@ -165,6 +165,7 @@ static int fail_held(const struct lm_output *out, struct lm_error *err)
 
 static int fail_locking(const struct lm_output *out, int number, struct lm_error *err)
 {
+    unlink(out->lock); /* nobody can hold it */
     if (!lm_filesystem_lacks_locks(number))
         return lm_fail(err, LM_FAILED, "cannot lock '%s': %s", out->lock, strerror(number));
     char name[32];

@@ -91,6 +91,8 @@ struct lm_packed_writer; /* opaque */
 /* Refuses a file that is there unless force. Written under a temporary name in the same folder. */
 int lm_packed_create(const char *path, const struct lm_packed_layout *layout, int force, struct lm_packed_writer **out,
                      struct lm_error *err);
+/* Whether lm_packed_create may begin, before any work is done for it. */
+int lm_packed_check_target(const char *path, int force, struct lm_error *err);
 /* Block k, in any order; the last one counts where it comes twice. pixel: (n, 64) of uint8_t or float, by the type;
  * label: (n); not looked at without labels. */
 int lm_packed_put(struct lm_packed_writer *writer, uint64_t k, const void *pixel, const uint8_t *label,

@@ -40,17 +40,17 @@ static int write_at(const struct lm_packed_writer *writer, const void *bytes, si
     return LM_OK;
 }
 
-static int check_target(const struct lm_packed_writer *writer, struct lm_error *err)
+int lm_packed_check_target(const char *path, int force, struct lm_error *err)
 {
     struct stat about;
-    size_t length = strlen(writer->path);
-    if (length == 0 || writer->path[length - 1] == '/')
-        return lm_fail(err, LM_BAD_INPUT, "'%s': the name of a file was expected", writer->path);
-    if (lstat(writer->path, &about) != 0)
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return lm_fail(err, LM_BAD_INPUT, "'%s': the name of a file was expected", path);
+    if (lstat(path, &about) != 0)
         return LM_OK;
     if (S_ISDIR(about.st_mode))
-        return lm_fail(err, LM_BAD_INPUT, "%s: a folder is there; the name of a file was expected", writer->path);
-    return writer->force ? LM_OK : lm_fail(err, LM_BAD_INPUT, "%s: the file exists; --force replaces it", writer->path);
+        return lm_fail(err, LM_BAD_INPUT, "%s: a folder is there; the name of a file was expected", path);
+    return force ? LM_OK : lm_fail(err, LM_BAD_INPUT, "%s: the file exists; --force replaces it", path);
 }
 
 static int check_layout(const struct lm_packed_layout *layout, struct lm_error *err)
@@ -98,7 +98,7 @@ int lm_packed_create(const char *path, const struct lm_packed_layout *layout, in
     writer->force = force;
     writer->layout = *layout;
     writer->path = strdup(path);
-    code = writer->path ? check_target(writer, err) : lm_fail_memory(err, strlen(path), "a name");
+    code = writer->path ? lm_packed_check_target(path, force, err) : lm_fail_memory(err, strlen(path), "a name");
     if (code == LM_OK)
         code = allocate(writer, err);
     if (code == LM_OK)

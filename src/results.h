@@ -16,6 +16,7 @@
 #include "dataset.h"
 #include "evaluate.h"
 #include "normalise.h"
+#include "split.h"
 #include "status.h"
 #include "trial.h"
 
@@ -77,6 +78,7 @@ struct lm_results {
     char *data_path; /* owned */
     char data_digest[LM_SHA256_HEX];
     uint64_t count[LM_CLASSES];
+    int split; /* an lm_split_kind: how the test samples were chosen */
     uint32_t split_seed;
     double holdout; /* 0: none */
     struct lm_scaler scaler;

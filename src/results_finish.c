@@ -91,6 +91,8 @@ static int put_dataset(hid_t group, const struct lm_results *results, struct lm_
     }
     if (status == LM_OK)
         status = lm_h5_put_column(group, &path, results, 0, 1, err);
+    if (status == LM_OK)
+        status = lm_h5_put_column(group, &lm_layout_split_kind, results, 0, 1, err);
     return status == LM_OK ? put_split(group, results, err) : status;
 }
 

@@ -93,6 +93,14 @@ const struct lm_field lm_layout_dataset[LM_DATASET_FIELDS] = {
     {{"holdout", NULL, "share of the training samples held out", .kind = LM_KIND_F64, MEMBER(lm_results, holdout)}, 1},
 };
 
+const struct lm_column lm_layout_split_kind = {"split",
+                                               NULL,
+                                               "how the test samples were chosen: random or tail",
+                                               .kind = LM_KIND_WORD,
+                                               MEMBER(lm_results, split),
+                                               .size = LM_SPLIT_KINDS,
+                                               .word = lm_split_text};
+
 #define SPLIT(part, text)                                                                                              \
     {                                                                                                                  \
 #part, "position among the " text " samples",                                                                  \

@@ -29,6 +29,9 @@ struct lm_field {
 #define LM_DATASET_FIELDS 6
 extern const struct lm_field lm_layout_dataset[LM_DATASET_FIELDS];
 
+/* /dataset: a text that files of 0.1.0's first days lack; they were all split at random. */
+extern const struct lm_column lm_layout_split_kind;
+
 /* /dataset: the three lists of samples. */
 #define LM_SPLIT_PARTS 3
 struct lm_split_part {

@@ -164,6 +164,15 @@ static int load_split_part(struct lm_results_reader *reader, hid_t group, const 
     return status;
 }
 
+static int load_split_kind(struct lm_results_reader *reader, hid_t group, struct lm_results *out, struct lm_error *err)
+{
+    out->split = LM_SPLIT_RANDOM;
+    htri_t there = H5Lexists(group, lm_layout_split_kind.name, H5P_DEFAULT);
+    if (there < 0)
+        return lm_fail(err, LM_BAD_INPUT, "/dataset/%s: cannot be looked for", lm_layout_split_kind.name);
+    return there ? lm_h5_get_column(&reader->source, group, &lm_layout_split_kind, out, 0, 1, err) : LM_OK;
+}
+
 static int load_dataset(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err)
 {
     hid_t group;
@@ -178,6 +187,8 @@ static int load_dataset(struct lm_results_reader *reader, struct lm_results *out
         status = total_samples(out, &total, err);
     if (status == LM_OK)
         status = lm_h5_get_text(&reader->source, group, "path", &out->data_path, err);
+    if (status == LM_OK)
+        status = load_split_kind(reader, group, out, err);
     for (int i = 0; i < LM_SPLIT_PARTS && status == LM_OK; i++)
         status = load_split_part(reader, group, &lm_layout_split[i], total, out, err);
     return lm_h5_close(group, status, err);

@@ -36,7 +36,9 @@ static int fail_create(struct lm_results_writer *writer, struct lm_error *err)
                          "another file system",
                          strerror(number), name);
     } else if (number == EAGAIN) {
-        status = lm_fail(err, LM_FAILED, "another program has it open");
+        status = lm_fail(err, LM_FAILED,
+                         "another program has it open, or its file system's locks do not work: if none has, set "
+                         "HDF5_USE_FILE_LOCKING=FALSE");
     }
     return status;
 }

@@ -6,6 +6,8 @@
  *
  *     | test: max(1, n/5) | train | validation: the last max(1, floor(holdout * m)) of the m left |
  *
+ * A split by position (tail) has no generator: its three parts are | train | validation | test |.
+ *
  * Left out: splits by groups of images of one hand (the data do not say whose hand it is).
  */
 #include "split.h"
@@ -88,21 +90,30 @@ static void append(uint32_t **end, const uint32_t *from, size_t n)
     *end += n;
 }
 
+/* The empty split of the right sizes. */
+static int begin(const uint64_t count[LM_CLASSES], double holdout, struct lm_split *made, uint32_t **order,
+                 struct lm_error *err)
+{
+    size_t largest = 0;
+    *made = (struct lm_split){0};
+    int code = measure(count, holdout, made, &largest, err);
+    if (code == LM_OK)
+        code = allocate(made, largest, order, err);
+    if (code != LM_OK)
+        lm_split_free(made);
+    return code;
+}
+
 int lm_split_make(const uint64_t count[LM_CLASSES], uint32_t split_seed, double holdout, struct lm_split *out,
                   struct lm_error *err)
 {
-    struct lm_split made = {0};
+    struct lm_split made;
     uint32_t *order = NULL;
-    size_t largest = 0;
 
     memset(out, 0, sizeof *out);
-    int code = measure(count, holdout, &made, &largest, err);
-    if (code == LM_OK)
-        code = allocate(&made, largest, &order, err);
-    if (code != LM_OK) {
-        lm_split_free(&made);
+    int code = begin(count, holdout, &made, &order, err);
+    if (code != LM_OK)
         return code;
-    }
 
     uint32_t *train = made.train, *validation = made.validation, *test = made.test, first = 0;
     struct lm_mt19937 generator;
@@ -122,6 +133,43 @@ int lm_split_make(const uint64_t count[LM_CLASSES], uint32_t split_seed, double 
     free(order);
     *out = made;
     return LM_OK;
+}
+
+int lm_split_make_tail(const uint64_t count[LM_CLASSES], double holdout, struct lm_split *out, struct lm_error *err)
+{
+    struct lm_split made;
+    uint32_t *order = NULL;
+
+    memset(out, 0, sizeof *out);
+    int code = begin(count, holdout, &made, &order, err);
+    if (code != LM_OK)
+        return code;
+
+    uint32_t *train = made.train, *validation = made.validation, *test = made.test, first = 0;
+    for (int c = 0; c < LM_CLASSES; c++) {
+        struct share s = share_of(count[c], holdout);
+
+        for (uint32_t i = 0; i < count[c]; i++)
+            order[i] = first++;
+        append(&train, order, s.train);
+        append(&validation, order + s.train, s.validation);
+        append(&test, order + s.train + s.validation, s.test);
+    }
+    free(order);
+    *out = made;
+    return LM_OK;
+}
+
+int lm_split_make_kind(enum lm_split_kind kind, const uint64_t count[LM_CLASSES], uint32_t split_seed, double holdout,
+                       struct lm_split *out, struct lm_error *err)
+{
+    return kind == LM_SPLIT_TAIL ? lm_split_make_tail(count, holdout, out, err)
+                                 : lm_split_make(count, split_seed, holdout, out, err);
+}
+
+const char *lm_split_text(int kind)
+{
+    return kind == LM_SPLIT_TAIL ? "tail" : "random";
 }
 
 void lm_split_free(struct lm_split *split)

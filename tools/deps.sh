@@ -11,6 +11,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 packages=() # what to install
 missing=()  # what it is wanted for
+wished=()   # what can be done without, but is installed where that is possible
 
 # need PACKAGES THING COMMAND...: the packages bring the thing; the command finds it.
 need() {
@@ -20,6 +21,12 @@ need() {
     missing+=("$thing")
     # shellcheck disable=SC2206 # package names are words
     packages+=($bring)
+}
+# wish PACKAGES THING COMMAND...: the same, and nobody is told where it cannot be installed.
+wish() {
+    "${@:3}" >/dev/null 2>&1 && return
+    wished+=("$2")
+    packages+=("$1")
 }
 have() { command -v "$1"; }
 compiles() { "$@" -x c -E - <<<'#include <stdio.h>'; }
@@ -31,9 +38,18 @@ have_python() { # one python3 with all that the tests import
     local candidate
     for candidate in ${PYTHON:+"$PYTHON"} /usr/bin/python3 python3; do
         "$candidate" -c 'import sys, importlib.util as i
-sys.exit(not all(map(i.find_spec, ["numpy", "h5py", "xarray", "netCDF4", "h5netcdf"])))' && return
+sys.exit(not all(map(i.find_spec, ["numpy", "h5py", "xarray", "netCDF4", "h5netcdf", "matplotlib", "pandas", "nbclient",
+                                   "ipykernel"])))' && return
     done
     return 1
+}
+have_r() { Rscript -e 'quit(status = !requireNamespace("hdf5r", quietly = TRUE))'; }
+
+clang_runtime() { # the package of the sanitizers' and libFuzzer's libraries, which has the compiler's number in its name
+    local number
+    number=$(apt-cache depends clang 2>/dev/null | grep -oE 'clang-[0-9]+' | head -n 1)
+    number=${number#clang-}
+    echo "libclang-rt-${number:-14}-dev"
 }
 
 need make make have make
@@ -42,25 +58,35 @@ need libopenmpi-dev "${MPICC:-mpicc}" have "${MPICC:-mpicc}"
 mpirun=${MPIRUN:-mpirun}
 need openmpi-bin "${mpirun%% *}" have "${mpirun%% *}"
 need "libhdf5-dev pkg-config" HDF5 tools/find-hdf5.sh
+# Pictures for `import` and `predict`: the program is built without them, too; its tests want all of it.
+bring=wish
+[ "$what" = run ] || bring=need
+$bring libjpeg-dev libjpeg tools/find-library.sh jpeg
+$bring libpng-dev libpng tools/find-library.sh png
+$bring libexpat1-dev expat tools/find-library.sh expat
 if [ "$what" = check ]; then
     need g++ "a C++ compiler" have "${CXX:-g++}"
     need "libcmocka-dev pkg-config" cmocka have_cmocka
     need hdf5-tools h5dump have h5dump
-    need "python3-numpy python3-h5py python3-xarray python3-netcdf4 python3-h5netcdf" \
-        "a python3 with numpy, h5py, xarray, netCDF4 and h5netcdf" have_python
+    need "python3-numpy python3-h5py python3-xarray python3-netcdf4 python3-h5netcdf python3-matplotlib python3-pandas \
+        python3-nbclient python3-ipykernel" \
+        "a python3 with numpy, h5py, xarray, netCDF4, h5netcdf, matplotlib, pandas, nbclient and ipykernel" have_python
+    need r-cran-hdf5r "R with hdf5r" have_r
     need locales "the locale pt_BR" have_comma_locale
     need shellcheck shellcheck have shellcheck
     need clang-format clang-format have clang-format
+    need "clang $(clang_runtime)" "clang with libFuzzer" tests/fuzz/can_fuzz.sh clang
     if [ "$(id -u)" = 0 ]; then # the tests of the job scripts start a Slurm of their own, as root
         need slurm-wlm slurmctld have slurmctld
         need munge munged have munged
         need iproute2 ip have ip
     fi
 fi
-[ ${#missing[@]} -gt 0 ] || exit 0
+[ ${#missing[@]} -gt 0 ] || [ ${#wished[@]} -gt 0 ] || exit 0
 
-list=$(printf ', %s' "${missing[@]}")
+list=$(printf ', %s' "${missing[@]}" "${wished[@]}")
 give_up() {
+    [ ${#missing[@]} -gt 0 ] || exit 0 # what is only wished for can be done without
     {
         echo "make $what: missing: ${list:2}."
         echo "  $1"

@@ -5,30 +5,11 @@
  * threads in three orders, under AddressSanitizer too (make sanitize). The first tests plant faults in kernels of their
  * own and demand that they are seen: a check that cannot fail proves nothing.
  */
-#include "host_cuda.h"
-
-extern "C" {
-#include "cpu_backend.h"
-#include "random.h"
-#include "training.h"
-}
+#include "host_made.h"
 
 #include "infer_kernels.cuh"
 #include "layer_kernels.cuh"
-#include "metrics_kernel.cuh"
-#include "order_kernel.cuh"
-#include "replica_kernel.cuh"
 #include "train_kernel.cuh"
-
-static int results, failures;
-
-static void report(bool ok, const std::string &name)
-{
-    results++;
-    failures += !ok;
-    printf("%sok %d - %s\n", ok ? "" : "not ", results, name.c_str());
-    fflush(stdout);
-}
 
 /* ---- planted faults ---- */
 
@@ -131,7 +112,7 @@ static void test_shuffles()
     report(same, "shuffles give each lane its neighbour's value");
 }
 
-/* ---- problems and the reference ---- */
+/* ---- shapes ---- */
 
 static const struct lm_shape shapes[] = {{1, 1}, {5, 3}, {7, 15}, {32, 16}, {33, 17}, {128, 128}};
 static const unsigned blocks[] = {32, 64, 96, 128, 256, 1024};
@@ -139,56 +120,6 @@ static const unsigned blocks[] = {32, 64, 96, 128, 256, 1024};
 static std::string name_of(struct lm_shape shape)
 {
     return std::to_string(shape.hidden1) + "-" + std::to_string(shape.hidden2);
-}
-
-static std::vector<float> made_floats(size_t n, uint32_t seed, float range)
-{
-    struct lm_mt19937 generator;
-    std::vector<float> x(n);
-    lm_mt19937_seed(&generator, seed);
-    for (float &v : x) {
-        uint32_t kind = lm_draw_below(&generator, 24);
-        v = kind == 0 ? -0.0f : kind == 1 ? 1e-40f : lm_draw_uniform(&generator, -range, range);
-    }
-    return x;
-}
-
-struct made {
-    std::vector<float> x;
-    std::vector<uint8_t> label;
-    struct lm_problem problem;
-    explicit made(size_t n) : x(made_floats(n * LM_PIXELS, 11, 2.0f)), label(n), problem()
-    {
-        for (size_t k = 0; k < n; k++)
-            label[k] = (uint8_t)(k * 7 % LM_CLASSES);
-        for (int c = 0; c < LM_CLASSES; c++)
-            problem.count[c] = 3 + (uint64_t)c;
-        problem.train.n = n;
-        problem.train.x = x.data();
-        problem.train.label = label.data();
-    }
-    made(const made &) = delete;
-};
-
-struct trained {
-    std::vector<float> parameters;
-    std::vector<double> loss;
-    uint32_t epochs_run;
-};
-
-static struct trained reference(const struct made &made, const struct lm_trial &trial)
-{
-    struct trained out = {std::vector<float>(lm_network_floats(trial.shape)), std::vector<double>(trial.epochs), 0};
-    struct lm_training_result result = {};
-    struct lm_error err;
-    void *session;
-    result.loss = out.loss.data();
-    result.parameters = out.parameters.data();
-    lm_backend_cpu_ref.open(&made.problem, &session, &err);
-    lm_backend_cpu_ref.train(session, &trial, 1, &result, {}, &err);
-    lm_backend_cpu_ref.close(session);
-    out.epochs_run = result.epochs_run;
-    return out;
 }
 
 static struct lm_trial trial_of(struct lm_shape shape, float rate)
@@ -214,30 +145,7 @@ static bool same_network(struct lm_shape shape, const std::vector<float> &packed
            memcmp(packed.data(), again.data(), packed.size() * sizeof(float)) == 0;
 }
 
-static std::vector<uint32_t> orders_of(const struct made &made, const struct lm_trial &trial)
-{
-    std::vector<uint32_t> all;
-    struct lm_order order;
-    struct lm_error err;
-    lm_order_begin(&order, trial.seed, made.problem.count, made.problem.train.n, &err);
-    for (uint32_t epoch = 0; epoch < trial.epochs; epoch++) {
-        lm_order_next(&order);
-        all.insert(all.end(), order.index, order.index + order.n);
-    }
-    lm_order_end(&order);
-    return all;
-}
-
 /* ---- the training kernel ---- */
-
-static std::string complaint;
-
-static bool launched(const char *problem)
-{
-    if (problem && complaint.empty())
-        complaint = std::string(": ") + problem;
-    return !problem;
-}
 
 /* Trains in launches of at most `piece` steps that do not cross more ends of epochs than they may (a part of an epoch,
  * or whole ones), and compares with the reference. */
@@ -344,187 +252,6 @@ static void test_divergence()
     for (uint32_t epoch = wanted.epochs_run + 1; epoch < trial.epochs; epoch++)
         ok = ok && loss[epoch] == -1.0;
     report(ok, "divergence: nothing comes after it");
-}
-
-/* ---- many replicas ---- */
-
-/* The device's arrays of a group of trials, here. */
-struct group {
-    std::vector<struct lm_trial> trial;
-    std::vector<struct lm_gpu_replica> replica;
-    std::vector<float> packed, x;
-    std::vector<double> loss;
-    std::vector<uint32_t> words, used, order;
-    uint32_t next;
-    struct lm_gpu_replicas r;
-
-    group(const struct made &made, const std::vector<struct lm_trial> &trials, uint32_t window)
-        : trial(trials), packed(trials.size() * LM_REPLICA_PACKED), x(made.x.size()), loss(trials.size() * window),
-          words(trials.size() * LM_MT_WORDS), used(trials.size()),
-          order(trials.size() * window * made.problem.train.n + LM_REPLICA_ORDER_SPARE), next(0), r()
-    {
-        for (const struct lm_trial &t : trials)
-            replica.push_back({t.learning_rate, t.decay, t.initial_range, t.seed, 0, t.epochs});
-        for (size_t k = 0; k < x.size(); k++)
-            x[k / 64 * 64 + k % 4 * 16 + k % 64 / 4] = made.x[k];
-        r.replica = replica.data();
-        r.packed = packed.data();
-        r.loss = loss.data();
-        r.words = words.data();
-        r.used = used.data();
-        r.order = order.data();
-        r.next = &next;
-        r.x = x.data();
-        r.label = made.label.data();
-        r.count = (uint32_t)trials.size();
-        r.window = window;
-        r.n = (uint32_t)made.problem.train.n;
-        for (int c = 0; c < LM_CLASSES; c++)
-            r.letters[c] = (uint32_t)made.problem.count[c];
-    }
-    group(const group &) = delete;
-    std::vector<float> parameters(size_t k) const
-    {
-        std::vector<float> out(LM_REPLICA_FLOATS);
-        struct lm_gpu_unpacking u = {packed.data() + k * LM_REPLICA_PACKED, out.data()};
-        host_launch(lm_unpack_kernel, 1, 128u, 0, HOST_FORWARD, u);
-        return out;
-    }
-};
-
-static bool launch_orders(const struct lm_gpu_replicas &r, host_order order, bool shared)
-{
-    return launched(shared ? host_launch(lm_orders_kernel, r.count, 32u, LM_ORDERS_BYTES(r.n), order, r)
-                           : host_launch(lm_long_orders_kernel, r.count, 32u, LM_ORDERS_BYTES(0), order, r));
-}
-
-/* First weights, and epochs of orders in windows, against the library's. n even and odd; letters that make the
- * generator reject and refill; more samples than one word can draw two positions for. */
-static void test_orders(size_t n, uint32_t window, uint32_t epochs, bool shared, host_order way)
-{
-    struct made made(n);
-    for (int c = 0; c < LM_CLASSES; c++)
-        made.problem.count[c] = n / 2 + (uint64_t)c * 7;
-    struct lm_trial a = {0.01f, 1.0f, 0.05f, epochs, 1337, 32, {32, 16}}, b = a;
-    b.seed = 4294967295u;
-    b.initial_range = 0.7f;
-    struct group g(made, {a, b}, window);
-    bool weights = launched(host_launch(lm_begin_kernel, 2, 32u, LM_BEGIN_BYTES, way, g.r)), orders = true;
-    for (size_t k = 0; k < 2; k++) {
-        std::vector<float> wanted(LM_REPLICA_FLOATS);
-        lm_network_initialise({32, 16}, g.trial[k].seed, g.trial[k].initial_range, wanted.data());
-        std::vector<float> found = g.parameters(k);
-        weights = weights && memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)) == 0;
-    }
-    std::vector<uint32_t> wanted[2] = {orders_of(made, a), orders_of(made, b)};
-    for (uint32_t begun = 0; begun < epochs && orders; begun += window) {
-        orders = launch_orders(g.r, way, shared);
-        for (uint32_t e = 0; e < window && begun + e < epochs; e++)
-            for (size_t k = 0; k < 2 * n; k++) {
-                uint32_t word = g.order[(k / n * window + e) * n + k % n];
-                uint32_t index = wanted[k / n][(begun + e) * n + k % n];
-                orders =
-                    orders && (word & LM_REPLICA_INDEX) == index && word >> LM_REPLICA_LABEL_SHIFT == made.label[index];
-            }
-        for (struct lm_gpu_replica &replica : g.replica)
-            replica.epoch += window;
-    }
-    std::string what = std::to_string(n) + " samples" + (shared ? "" : " in global memory") + complaint;
-    report(weights, "first weights and generators on the device, " + what);
-    report(orders, "sample orders on the device, " + what);
-}
-
-/* Different rates, seeds, ranges, decays and numbers of epochs side by side, in windows of every length, against the
- * reference; one diverges, one has nothing to do in the last windows. */
-static void test_replicas(size_t n, uint32_t window, host_order way, void (*kernel)(struct lm_gpu_replicas))
-{
-    struct made made(n);
-    std::vector<struct lm_trial> trials;
-    for (uint32_t k = 0; k < 4; k++)
-        trials.push_back({0.01f + 0.01f * (float)k,
-                          k == 1 ? 0.5f : 1.0f,
-                          0.05f + 0.05f * (float)k,
-                          3 + k % 3,
-                          1337 + k,
-                          32,
-                          {32, 16}});
-    trials[3].learning_rate = 30.0f;
-    struct group g(made, trials, window);
-    std::vector<std::vector<double>> loss(trials.size());
-    bool ok = launched(host_launch(lm_begin_kernel, 4, 32u, LM_BEGIN_BYTES, way, g.r));
-    for (bool going = true; going && ok;) {
-        std::vector<struct lm_gpu_replica> before = g.replica;
-        g.next = 0;
-        ok = launch_orders(g.r, way, true) &&
-             launched(host_launch(kernel, 2, 32u, sizeof(struct lm_warp_memory), way, g.r));
-        going = false;
-        for (size_t k = 0; k < trials.size(); k++) {
-            for (uint32_t e = before[k].epoch; e < g.replica[k].epoch; e++)
-                loss[k].push_back(g.loss[k * window + e - before[k].epoch] / (double)n);
-            if (!loss[k].empty() && !std::isfinite(loss[k].back()))
-                g.replica[k].epochs = g.replica[k].epoch;
-            going = going || g.replica[k].epoch < g.replica[k].epochs;
-        }
-    }
-    for (size_t k = 0; k < trials.size(); k++) {
-        struct trained wanted = reference(made, trials[k]);
-        bool diverges = wanted.epochs_run < trials[k].epochs;
-        ok = ok && loss[k].size() == wanted.epochs_run + (size_t)diverges && diverges == (k == 3);
-        for (uint32_t e = 0; e < wanted.epochs_run && ok; e++)
-            ok = loss[k][e] == wanted.loss[e];
-        std::vector<float> found = g.parameters(k);
-        ok = ok && (diverges || memcmp(found.data(), wanted.parameters.data(), found.size() * sizeof(float)) == 0);
-    }
-    report(ok, "replicas of " + std::to_string(n) + " samples, windows of " + std::to_string(window) + complaint);
-}
-
-/* Loss and hits of two networks against src/evaluate.c. */
-static void test_metrics(size_t n)
-{
-    struct made made(n);
-    struct lm_shape lab = {32, 16};
-    std::vector<float> networks = made_floats(2 * LM_REPLICA_FLOATS, 5, 0.4f), scores(n * LM_CLASSES);
-    std::vector<double> loss(2);
-    std::vector<uint32_t> hits(2);
-    bool ok = true;
-    for (int order = 0; order < HOST_ORDERS && ok; order++) {
-        struct lm_gpu_metrics g = {networks.data(), made.x.data(), made.label.data(),
-                                   loss.data(),     hits.data(),   (uint32_t)n};
-        ok = launched(host_launch(lm_metrics_kernel, 2, LM_METRICS_BLOCK, sizeof(struct lm_metrics_memory),
-                                  (host_order)order, g));
-        for (size_t k = 0; k < 2; k++) {
-            void *session;
-            struct lm_error err;
-            lm_backend_cpu_ref.open(&made.problem, &session, &err);
-            lm_backend_cpu_ref.infer(session, lab, networks.data() + k * LM_REPLICA_FLOATS, made.x.data(), n,
-                                     scores.data(), &err);
-            lm_backend_cpu_ref.close(session);
-            struct lm_tally tally = {};
-            lm_tally_add(&tally, scores.data(), made.label.data(), n);
-            ok = ok && tally.loss == loss[k] && tally.hits == hits[k];
-        }
-    }
-    report(ok, "metrics of " + std::to_string(n) + " samples" + complaint);
-}
-
-static void test_many()
-{
-    complaint.clear();
-    test_orders(36, 2, 5, true, HOST_FORWARD);
-    test_orders(37, 1, 3, true, HOST_BACKWARD);
-    test_orders(700, 3, 4, true, HOST_SHUFFLED);
-    test_orders(701, 2, 3, false, HOST_FORWARD);
-    test_orders(1, 1, 2, true, HOST_FORWARD);
-    test_orders(2, 1, 2, false, HOST_FORWARD);
-    test_orders(65536, 1, 1, false, HOST_FORWARD);
-    for (int order = 0; order < HOST_ORDERS; order++) {
-        test_replicas(9, 1, (host_order)order, lm_many_replicas_kernel);
-        test_replicas(40, 5, (host_order)order, lm_few_replicas_kernel);
-    }
-    test_replicas(64, 2, HOST_SHUFFLED, lm_many_replicas_kernel);
-    test_replicas(33, 7, HOST_SHUFFLED, lm_many_replicas_kernel);
-    test_metrics(1);
-    test_metrics(129);
 }
 
 /* ---- a kernel a layer ---- */
@@ -703,11 +430,7 @@ int main()
     test_shuffles();
     test_training();
     test_divergence();
-    test_many();
     test_layers();
     test_inference();
-    printf("1..%d\n", results);
-    for (char *stack : host.stack)
-        free(stack);
-    return failures != 0;
+    return finish();
 }

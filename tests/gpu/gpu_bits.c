@@ -305,13 +305,15 @@ static void test_scores(struct test *test, const struct lm_backend *backend, str
 static void test_scoring(struct test *test, const struct lm_backend *backend)
 {
     static const struct lm_shape shape[] = {{32, 16}, {1, 1}, {33, 17}, {128, 128}};
-    static const size_t count[] = {0, 1, 33, 64, 1000};
+    static const size_t count[] = {0, 1, 33, 64, 1000, 5003};
     for (size_t s = 0; s < (test->small ? 1 : sizeof shape / sizeof *shape); s++)
         for (size_t k = 0; k < (test->small ? 3 : sizeof count / sizeof *count); k++)
             test_scores(test, backend, shape[s], count[k]);
     /* More than one part of a batch. */
     if (!test->small && strchr(backend->name, '+'))
         test_scores(test, backend, shape[0], (1 << 16) + 3);
+    if (!test->small && strcmp(backend->name, "gpu:fast") == 0)
+        test_scores(test, backend, shape[0], (1 << 20) + 67);
 }
 
 /* ---- times ---- */

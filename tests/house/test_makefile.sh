@@ -130,6 +130,36 @@ expect_text stderr '^HDF5 is missing: apt-get install libhdf5-dev'
 rm "$bin/pkg-config"
 expect_exit 1 fake tools/find-hdf5.sh
 
+about "libraries for pictures"
+machine
+with_pc libjpeg libpng expat
+for pair in jpeg:libjpeg png:libpng expat:expat; do
+    expect_exit 0 fake tools/find-library.sh "${pair%:*}"
+    expect_text stdout "^9.8.7 -I.*/inc -L/lib-of-${pair#*:} -lhdf5$"
+done
+expect_exit 0 fake make info
+expect_text stdout '^libjpeg +9\.8\.7 +import reads JPEG$'
+expect_text stdout '^libpng +9\.8\.7 +import reads PNG$'
+expect_text stdout '^expat +9\.8\.7 +import reads boxes$'
+expect_exit 0 fake make -n lib HDF5_LIBS=-lhdf5 PNG=0
+expect_text stdout '-DLM_HAVE_JPEG .*-DLM_HAVE_EXPAT .*-c src/tiny.c'
+expect_no_text stdout 'LM_HAVE_PNG'
+expect_exit 0 fake make info PNG=0
+expect_text stdout '^libpng +missing +import reads none: PNG=0$'
+with_pc # without .pc files: by building, or not
+command_of cc-works 'exit 0'
+command_of cc-fails 'exit 1'
+for what in jpeg png expat; do
+    expect_exit 0 fake env CC=cc-works tools/find-library.sh $what
+    expect_text stdout "^unknown -l$what$"
+    expect_exit 1 fake env CC=cc-fails tools/find-library.sh $what
+done
+expect_exit 0 fake make info CC=cc-fails
+expect_text stdout '^libjpeg +missing +import reads none: apt-get install libjpeg-dev$'
+expect_text stdout '^expat +missing +import reads none: apt-get install libexpat1-dev$'
+expect_exit 2 tools/find-library.sh gif
+expect_text stderr 'gif is none of jpeg, png, expat'
+
 about "MPI"
 machine mpicc
 expect_exit 0 env PATH="$bin" make info
@@ -228,6 +258,14 @@ expect_exit 2 fake make run
 expect_text stderr 'missing: mpicc, mpirun, HDF5'
 expect_exit 2 fake make check
 expect_text stderr '^make check: missing: .*cmocka'
+# Libraries that the program can do without: run does without them, check wants them.
+machine
+command_of no-pictures 'case "$*" in *-E*) exit 0 ;; *) exit 1 ;; esac'
+expect_exit 0 fake env HDF5_DIR="$scratch/module" CC=no-pictures tools/deps.sh run
+expect_no_text stderr '.'
+expect_exit 2 fake env HDF5_DIR="$scratch/module" CC=no-pictures tools/deps.sh check
+expect_text stderr '^make check: missing: .*libjpeg, libpng, expat'
+machine mpicc mpirun h5cc h5pcc
 # From here on apt-get and sudo are inventions of this test.
 unset NO_INSTALL
 export PATH=$bin
@@ -247,6 +285,9 @@ if [ "$(id -u)" = 0 ]; then
     check "apt-get update is tried again" test "$(grep -c update "$scratch/apt.log")" = 2
     expect_exit 0 fake env HDF5_DIR="$scratch/module" tools/deps.sh run
     expect_no_text stderr '.'
+    command_of no-pictures 'case "$*" in *-E*) exit 0 ;; *) exit 1 ;; esac'
+    expect_exit 0 fake env HDF5_DIR="$scratch/module" CC=no-pictures tools/deps.sh run
+    expect_text stderr '^make run: missing: libjpeg, libpng, expat. Installing with apt-get: libjpeg-dev libpng-dev libexpat1-dev$'
     rm -f "$bin/mpicc"
     command_of apt-get 'exit 100'
     expect_exit 2 fake env HDF5_DIR="$scratch/module" tools/deps.sh run

@@ -3,6 +3,8 @@
 #
 #   program ARGUMENTS...    the program without mpirun
 #   ranks N ARGUMENTS...    the program on N ranks
+#   wrapped N COMMANDS ...  the same, each rank started by a shell that first does COMMANDS
+#   within SECONDS COMMAND  its status, or 124 if it takes longer
 #   says_once ERE           the program itself, not mpirun, said it in one line of the last stderr
 #   no_files PATH...        there is no such results file, nor a part or lock of it
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -20,6 +22,24 @@ ranks() {
     shift
     # shellcheck disable=SC2086 # MPIRUN holds options, too
     timeout -k 5 "$patience" $MPIRUN -np "$n" "$LIBRAS_PROGRAM" "$@"
+}
+# wrapped N COMMANDS ARGUMENTS...: the program on N ranks, each started by a shell that first does COMMANDS; $rank is its
+# rank, and "$@" its arguments.
+wrapped() {
+    local n=$1 commands=$2
+    shift 2
+    # shellcheck disable=SC2086 # MPIRUN holds options, too
+    timeout -k 5 "$patience" $MPIRUN -np "$n" \
+        sh -c "rank=\$OMPI_COMM_WORLD_RANK; $commands; exec \"$LIBRAS_PROGRAM\" \"\$@\"" sh "$@"
+}
+# within SECONDS COMMAND...: it ends within them; its status.
+within() {
+    local most=$1 begin=$SECONDS status
+    shift
+    "$@"
+    status=$?
+    [ $((SECONDS - begin)) -le "$most" ] || status=124
+    return $status
 }
 # own_lines: of the last command's stderr, without mpirun's.
 own_lines() { grep -E '^libras_mpi(\[[0-9]+@[^]]+\])?: ' "$scratch/stderr"; }

@@ -8,7 +8,7 @@ out=$scratch/r.h5
 no_launcher() { env -i PATH=/usr/bin:/bin "$@"; }
 
 # ---- help
-for command in "" run infer verify export synth info; do
+for command in "" run infer predict verify export synth import info; do
     about "help${command:+ of $command}"
     expect_exit 0 no_launcher "$LIBRAS_PROGRAM" ${command:+"$command"} --help
     expect_text stdout "^Usage: .*libras_mpi ${command:-\[COMMAND\]}"
@@ -53,6 +53,9 @@ mistake "'c.h5': 'verify' takes no more than" verify a.h5 b.h5 c.h5
 mistake "'verify' needs RESULTS" verify
 mistake "'infer' needs RESULTS" infer
 mistake "'synth' needs DIR" synth
+mistake "'import' needs IMAGES DIR" import images
+mistake "'predict' needs RESULTS.h5 PICTURE" predict r.h5
+mistake "--split: 'tial' is not random\\|tail; did you mean 'tail'" --split tial
 mistake "--out: the value is empty" --out ''
 mistake '--epochs: 0 is out of range \(1 to [0-9]+\); nearest: 1' --epochs 0
 mistake "--epochs: .*'-1'" --epochs -1

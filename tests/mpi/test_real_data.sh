@@ -21,6 +21,12 @@ check "loss of epoch 51: $(loss 51)" is_within "$(loss 51)" 0.0056 0.0062
 accuracy=$(program export "$scratch/51.h5" | awk -F, 'NR == 2 { print $16 }')
 check "test accuracy: $accuracy" is_within "$accuracy" 0.995 1
 
+about "--split tail"
+expect_exit 0 ranks 2 "${data[@]}" --split tail -o "$scratch/tail.h5" -q
+expect_exit 0 program verify "$scratch/tail.h5" -q
+tail=$(program export "$scratch/tail.h5" | awk -F, 'NR == 2 { print $16 }')
+check "test accuracy: $tail" is_within "$tail" 0.74 0.79
+
 about "the lab's report"
 expected=('TREINO \| 3532 amostras')
 for epoch in 1 6 11 16 21 26 31 36 41 46 51; do

@@ -60,6 +60,12 @@ def other_digit(name, *place):
     return change
 
 
+def remove(name):
+    def change(file):
+        del file[name]
+    return change
+
+
 def attribute(group, name, value):
     def change(file):
         file[group].attrs.modify(name, value)
@@ -88,6 +94,9 @@ CHANGES = [
     ("a test_index that is no sample", put("dataset/test_index", 300, 5), 2),
     ("a train_index", bump("dataset/train_index", 0), 3),
     ("a validation_index", bump("dataset/validation_index", 0), 3),
+    ("the kind of split", put("dataset/split", "tail"), 3),
+    ("a kind of split that is none", put("dataset/split", "middle"), 2),
+    ("no kind of split, as in older files", remove("dataset/split"), 0),
     ("the split seed", bump("dataset/split_seed"), 3),
     ("the held-out share", put("dataset/holdout", 0.1), 3),
     ("a loss", bump("trials/loss", 0, 1), 3),
@@ -277,8 +286,10 @@ def survives(k, content, *left_out):
     return wrong
 
 
-sizes = [0, 1, 8, 95, 96, 512, 2048, len(intact) // 3, len(intact) // 2, len(intact) * 9 // 10, len(intact) - 1]
-for size, wrong in zip(sizes, pool.map(lambda size: survives(size, intact[:size]), sizes)):
+sizes = [1, 8, 63, 95, 96, 512, len(intact) - 1, *range(0, len(intact), 4096)]
+# verify each time; export and infer, which open a file in the same way, by turns
+for size, wrong in zip(sizes, pool.map(lambda size: survives(size, intact[:size],
+                                                             "export" if size // 4096 % 2 else "infer"), sizes)):
     tap.check(f"cut after {size} bytes", not wrong, *wrong)
 
 dice = random.Random(20261130)

@@ -33,7 +33,7 @@ EXPECTED = {f"trials/{name}": ((T,), kind) for name, kind in COLUMNS.items()}
 EXPECTED.update({
     "dataset/classes": ((15,), TEXT), "dataset/mean": ((64,), "f8"), "dataset/scale": ((64,), "f8"),
     "dataset/counts": ((15,), "u8"), "dataset/digest": ((), TEXT), "dataset/path": ((), TEXT),
-    "dataset/split_seed": ((), "u4"), "dataset/holdout": ((), "f8"), "dataset/train_index": ((TRAIN,), "u4"),
+    "dataset/split": ((), TEXT), "dataset/split_seed": ((), "u4"), "dataset/holdout": ((), "f8"), "dataset/train_index": ((TRAIN,), "u4"),
     "dataset/validation_index": ((V,), "u4"), "dataset/test_index": ((N,), "u4"),
     "trials/loss": ((T, E), "f8"), "trials/epoch": ((E,), "i8"),
     "inference/scores": ((N, 15), "f4"), "inference/expected": ((N,), "u1"), "inference/predicted": ((N,), "u1"),

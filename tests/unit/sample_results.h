@@ -146,6 +146,7 @@ static inline void sample_dataset(struct sample *s)
         r->scaler.scale[p] = sample_f64(s);
     }
     r->split_seed = (uint32_t)sample_random(s);
+    r->split = (int)(r->split_seed % LM_SPLIT_KINDS);
     r->holdout = s->validation ? 0.1 : 0;
     memset(r->data_digest, 'f', sizeof r->data_digest - 1);
     r->data_path = strdup("/dados/São João/r 1");

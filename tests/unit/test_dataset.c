@@ -104,7 +104,7 @@ static void test_load(void **state)
 /* Any name that is not one of the fifteen is nobody's; links are followed; a path may be relative or end in a slash. */
 static void test_other_entries(void **state)
 {
-    static const char *const others[] = {"A.CSV",  ".A.csv", "._A.csv", "A.csv~",  "A.csv.bak", "F.csv",       "f.csv",
+    static const char *const others[] = {"A.CSVX", ".A.csv", "._A.csv", "A.csv~",  "A.csv.bak", "F.csv",       "f.csv",
                                          "AA.csv", "A.txt",  "README",  "#A.csv#", "A",         "A.csv.tmp.12"};
     char *plain = make_folder(), *dir = make_folder(), path[300];
     struct lm_dataset a = load(plain);
@@ -227,6 +227,28 @@ static void test_digest(void **state)
     scratch_remove(dir);
 }
 
+static void test_where(void **state)
+{
+    char *dir = make_folder(), where[LM_WHERE_TEXT], expected[400];
+    struct lm_dataset data;
+    struct lm_error err;
+
+    (void)state;
+    assert_int_equal(lm_dataset_load(dir, &data, &err), LM_OK);
+    size_t first = (size_t)(data.count[0] + data.count[1]); /* of letter C */
+    snprintf(expected, sizeof expected, "%s/C.csv:1", data.path);
+    lm_dataset_where(&data, first, where, sizeof where);
+    assert_string_equal(where, expected);
+    snprintf(expected, sizeof expected, "%s/C.csv:2", data.path);
+    lm_dataset_where(&data, first + 1, where, sizeof where);
+    assert_string_equal(where, expected);
+    scratch_delete(dir, "C.csv");
+    lm_dataset_where(&data, first + 1, where, sizeof where);
+    assert_string_equal(where, "letter C, its sample 2");
+    lm_dataset_free(&data);
+    scratch_remove(dir);
+}
+
 static void test_refused_folders(void **state)
 {
     char *dir = make_folder(), path[300];
@@ -254,6 +276,12 @@ static void test_refused_folders(void **state)
     write_letter(dir, 'n');
     refused(dir, dir, "letter N: both N.csv and n.csv");
     scratch_delete(dir, "n.csv");
+    static const char *const other[] = {"A.CSV", "a.CSV", "a.Csv", "W.csV"};
+    for (size_t k = 0; k < sizeof other / sizeof *other; k++) { /* beside A.csv: not overlooked */
+        scratch_write(dir, other[k], "", 0);
+        refused(dir, other[k], "only the ending .csv is read: rename that file to");
+        scratch_delete(dir, other[k]);
+    }
 
     if (geteuid() != 0) {
         assert_int_equal(chmod(path, 0), 0);
@@ -438,11 +466,17 @@ static void test_save_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),          cmocka_unit_test(test_other_entries),
-        cmocka_unit_test(test_small_letters), cmocka_unit_test(test_same_digest),
-        cmocka_unit_test(test_digest),        cmocka_unit_test(test_refused_folders),
-        cmocka_unit_test(test_refused_files), cmocka_unit_test(test_allocate),
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_save_locale),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_other_entries),
+        cmocka_unit_test(test_small_letters),
+        cmocka_unit_test(test_same_digest),
+        cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_refused_folders),
+        cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_allocate),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_save_locale),
         cmocka_unit_test(test_save_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

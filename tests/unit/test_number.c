@@ -102,9 +102,44 @@ static void test_whole(void **state)
         }
 }
 
+static void test_float_text(void **state)
+{
+    static const struct {
+        float value;
+        const char *text;
+    } known[] = {{0.02f, "0.02"},
+                 {0.05f, "0.05"},
+                 {1.0f, "1"},
+                 {-0.1f, "-0.1"},
+                 {1e30f, "1e+30"},
+                 {0.0f, "0"},
+                 {-0.0f, "-0"},
+                 {16777216.0f, "16777216"},
+                 {0.333333343f, "0.33333334"},
+                 {1e-45f, "1.4013e-45"},
+                 {3.40282347e38f, "3.4028235e+38"}};
+    char text[LM_FLOAT_TEXT];
+    uint32_t bits = 1;
+    double back;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        assert_string_equal(lm_float_text(known[k].value, text), known[k].text);
+    for (int k = 0; k < 200000; k++) { /* any finite float reads back to its bits */
+        float value;
+        bits = bits * 1664525u + 1013904223u;
+        memcpy(&value, &bits, sizeof value);
+        if ((bits & 0x7F800000u) == 0x7F800000u)
+            continue;
+        assert_true(lm_read_real(text, strlen(lm_float_text(value, text)), &back));
+        float again = (float)back;
+        assert_memory_equal(&again, &value, sizeof value);
+    }
+}
+
 static void test_decimal_comma(void **state)
 {
-    char *dir = scratch_make();
+    char *dir = scratch_make(), text[LM_FLOAT_TEXT];
     double value;
 
     (void)state;
@@ -115,6 +150,8 @@ static void test_decimal_comma(void **state)
     }
     assert_true(real("0.25", &value) && value == 0.25);
     assert_false(real("0,25", &value));
+    assert_string_equal(lm_float_text(0.02f, text), "0.02");
+    assert_string_equal(lm_float_text(1e-45f, text), "1.4013e-45");
     setlocale(LC_ALL, "C");
     scratch_remove(dir);
 }
@@ -122,10 +159,8 @@ static void test_decimal_comma(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real),
-        cmocka_unit_test(test_length),
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_decimal_comma),
+        cmocka_unit_test(test_real),       cmocka_unit_test(test_length),        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_float_text), cmocka_unit_test(test_decimal_comma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

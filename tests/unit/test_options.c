@@ -112,6 +112,7 @@ static void test_defaults_are_the_lab(void **state)
     assert_true(o.grid.seed.n == 1 && o.grid.seed.whole[0] == 1337);
     assert_int_equal(o.grid.block.n, 4);
     assert_memory_equal(o.grid.block.whole, block, sizeof block);
+    assert_int_equal(o.split, LM_SPLIT_RANDOM);
     assert_int_equal(o.split_seed, 1337);
     assert_true(o.holdout == 0.0);
     assert_int_equal(o.keep, LM_KEEP_ALL);
@@ -160,10 +161,49 @@ static void test_values(void **state)
     assert_string_equal(o.data, "x");
     lm_options_free(&o);
 
-    o = accept(WORDS("run", "--ep", "3", "--hold=0.5", "--split", "9", "--dry")); /* as short as is clear */
+    o = accept(WORDS("run", "--ep", "3", "--hold=0.5", "--split-s", "9", "--dry")); /* as short as is clear */
     assert_int_equal(o.grid.epochs.whole[0], 3);
     assert_true(o.holdout == 0.5 && o.split_seed == 9 && o.dry_run);
     lm_options_free(&o);
+}
+
+static void test_split(void **state)
+{
+    (void)state;
+    struct lm_options o = accept(WORDS("run", "--split", "tail"));
+    assert_int_equal(o.split, LM_SPLIT_TAIL);
+    lm_options_free(&o);
+    refuse(WORDS("run", "--split", "tial"), "--split: 'tial' is not random|tail; did you mean 'tail'?");
+    same_echo(WORDS("run", "--split", "tail"), WORDS("run"), 0);
+    same_echo(WORDS("run", "--split", "random"), WORDS("run"), 1);
+}
+
+static void test_pictures(void **state)
+{
+    const char *many[LM_MAX_OPERANDS + 4] = {"predict"};
+    char *word[LM_MAX_OPERANDS + 4];
+    struct lm_options o;
+    struct lm_error err;
+
+    (void)state;
+    o = accept(WORDS("import", "images", "dir", "--whole", "--packed", "f32", "-f"));
+    assert_int_equal(o.command, LM_COMMAND_IMPORT);
+    assert_true(o.operands == 2 && o.whole && o.force && o.packed == LM_PACKING_F32);
+    lm_options_free(&o);
+    same_echo(WORDS("import", "a", "b", "--whole"), WORDS("import", "a", "b"), 0);
+    refuse(WORDS("import", "images"), "'import' needs IMAGES DIR|FILE");
+    refuse(WORDS("predict", "r.h5"), "'predict' needs RESULTS.h5 PICTURE...");
+    for (int k = 1; k <= LM_MAX_OPERANDS + 1; k++)
+        many[k] = "x";
+    word[0] = (char *)"libras_mpi";
+    for (int k = 0; k < LM_MAX_OPERANDS + 2; k++)
+        word[k + 1] = (char *)many[k];
+    word[LM_MAX_OPERANDS + 3] = NULL;
+    assert_int_equal(lm_options_parse(LM_MAX_OPERANDS + 2, word, &o, &err), LM_OK);
+    assert_int_equal(o.operands, LM_MAX_OPERANDS);
+    lm_options_free(&o);
+    assert_int_equal(lm_options_parse(LM_MAX_OPERANDS + 3, word, &o, &err), LM_BAD_INPUT);
+    assert_non_null(strstr(err.text, "no more than RESULTS.h5 PICTURE..., 256 in all"));
 }
 
 static void test_formats(void **state)
@@ -242,8 +282,8 @@ static void test_operands(void **state)
 static void test_commands(void **state)
 {
     (void)state;
-    refuse(WORDS("rn"), "'rn' is no command; did you mean 'run'?; libras_mpi --help lists them");
-    refuse(WORDS("verfy", "a.h5"), "'verfy' is no command; did you mean 'verify'?; libras_mpi --help lists them");
+    refuse(WORDS("rn"), "'rn' is no command; did you mean 'run'? libras_mpi --help lists them");
+    refuse(WORDS("verfy", "a.h5"), "'verfy' is no command; did you mean 'verify'? libras_mpi --help lists them");
     refuse(WORDS("paint"), "'paint' is no command; libras_mpi --help lists them");
     refuse(WORDS(""), "'' is no command; libras_mpi --help lists them");
     for (int k = 0; k < LM_COMMANDS; k++) {
@@ -260,7 +300,7 @@ static void test_unknown_options(void **state)
 {
     (void)state;
     refuse(WORDS("run", "--epoch-s", "3"),
-           "--epoch-s is no option of 'run'; did you mean --epochs?; `libras_mpi run --help` lists them");
+           "--epoch-s is no option of 'run'; did you mean --epochs? `libras_mpi run --help` lists them");
     refuse(WORDS("run", "--momentum=0.9"), "--momentum is no option of 'run'; `libras_mpi run --help` lists them");
     refuse(WORDS("info", "--epochs", "3"), "--epochs is no option of 'info'; `libras_mpi info --help` lists them");
     refuse(WORDS("run", "--d", "x"), "--d is the beginning of more than one option of 'run'*");
@@ -423,7 +463,7 @@ static void test_echo(void **state)
 
     char *echo = echo_of(WORDS("--hidden", "32x16,8x8", "--keep-weights", "top:5", "--out", "f.h5"));
     assert_ptr_equal(strstr(echo, "command=run\n"), echo);
-    assert_non_null(strstr(echo, "\nlearning-rate=0.0199999996\n"));
+    assert_non_null(strstr(echo, "\nlearning-rate=0.02\n"));
     assert_non_null(strstr(echo, "\nhidden=32x16,8x8\n"));
     assert_non_null(strstr(echo, "\nkeep-weights=top:5\n"));
     assert_non_null(strstr(echo, "\nout=f.h5\n"));
@@ -467,6 +507,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_the_lab),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_pictures),
         cmocka_unit_test(test_formats),
         cmocka_unit_test(test_keep_and_holdout),
         cmocka_unit_test(test_operands),

@@ -65,6 +65,7 @@ static void same_dataset(const struct lm_results *a, const struct lm_results *b)
     SAME(a->count, b->count, LM_CLASSES);
     SAME(&a->scaler, &b->scaler, 1);
     SAME(&a->holdout, &b->holdout, 1);
+    assert_int_equal(a->split, b->split);
     assert_int_equal(a->split_seed, b->split_seed);
     assert_string_equal(a->data_path, b->data_path);
     assert_string_equal(a->data_digest, b->data_digest);

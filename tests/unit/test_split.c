@@ -127,6 +127,45 @@ static void test_holdout(void **state)
     lm_split_free(&plain);
 }
 
+/* The tail: each letter's samples in their order, training first, then validation, then the test. */
+static void test_tail(void **state)
+{
+    static const double holdouts[] = {0, 0.1, 0.9};
+    struct lm_split split, same;
+    struct lm_error err;
+
+    (void)state;
+    for (size_t h = 0; h < 3; h++) {
+        assert_int_equal(lm_split_make_tail(real, holdouts[h], &split, &err), LM_OK);
+        check_parts(real, &split, holdouts[h]);
+        size_t train = 0, validation = 0, test = 0;
+        uint32_t next = 0;
+        for (int c = 0; c < LM_CLASSES; c++) {
+            uint32_t end = next + (uint32_t)real[c];
+            while (train < split.n_train && split.train[train] < end)
+                assert_int_equal(split.train[train++], next++);
+            while (validation < split.n_validation && split.validation[validation] < end)
+                assert_int_equal(split.validation[validation++], next++);
+            while (test < split.n_test && split.test[test] < end)
+                assert_int_equal(split.test[test++], next++);
+            assert_int_equal(next, end);
+        }
+        /* By its kind: the seed has no part in it. */
+        assert_int_equal(lm_split_make_kind(LM_SPLIT_TAIL, real, 77, holdouts[h], &same, &err), LM_OK);
+        assert_memory_equal(split.train, same.train, split.n_train * sizeof *split.train);
+        assert_memory_equal(split.test, same.test, split.n_test * sizeof *split.test);
+        lm_split_free(&same);
+        lm_split_free(&split);
+    }
+    split = make(real, 77, 0.1);
+    assert_int_equal(lm_split_make_kind(LM_SPLIT_RANDOM, real, 77, 0.1, &same, &err), LM_OK);
+    assert_memory_equal(split.train, same.train, split.n_train * sizeof *split.train);
+    lm_split_free(&same);
+    lm_split_free(&split);
+    assert_int_equal(lm_split_make_tail(real, 1.0, &split, &err), LM_BAD_INPUT);
+    assert_null(split.train);
+}
+
 static void test_seed(void **state)
 {
     struct lm_split a = make(real, 1337, 0.1), b = make(real, 1337, 0.1), c = make(real, 1338, 0.1);
@@ -187,8 +226,8 @@ static void test_bad_holdout(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lab),      cmocka_unit_test(test_holdout),     cmocka_unit_test(test_seed),
-        cmocka_unit_test(test_smallest), cmocka_unit_test(test_bad_holdout),
+        cmocka_unit_test(test_lab),  cmocka_unit_test(test_holdout),  cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_tail), cmocka_unit_test(test_smallest), cmocka_unit_test(test_bad_holdout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,25 @@
+/* photo.h: one photograph to one sample: the picture, its labelled box, 8 x 8 grey values. */
+#ifndef LM_PHOTO_H
+#define LM_PHOTO_H
+
+#include <stdint.h>
+
+#include "dataset.h"
+#include "status.h"
+
+struct lm_photo {
+    uint8_t pixel[LM_PIXELS];
+    int boxed;      /* 1: cut to a labelled box; 0: the whole picture */
+    char note[120]; /* what was done to it that its owner should know, "" for nothing; one line */
+};
+
+/* voc: the XML file with the box; NULL: the whole picture. LM_BAD_INPUT: this picture or its XML, named in the message
+ * by the path given; LM_UNAVAILABLE: the build lacks what reads it; LM_FAILED: the machine. A picture that EXIF turns
+ * and that has a box is refused: nobody says which way up the box was drawn. */
+int lm_photo_load(const char *picture, const char *voc, struct lm_photo *out, struct lm_error *err);
+
+/* The XML file that lies beside a picture, "A/A7.jpg" to "A/A7.xml". Owned by the caller; NULL: out of memory. It may
+ * not be there. */
+char *lm_photo_voc_path(const char *picture);
+
+#endif
