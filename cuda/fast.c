@@ -42,10 +42,15 @@ static int takes(const struct lm_gpu_session *s, const struct lm_trial *trial)
            trial->shape.hidden2 == LM_REPLICA_HIDDEN2 && s->problem->train.n > 0 && s->problem->train.n < MOST_SAMPLES;
 }
 
-size_t lm_gpu_fast_capacity(const void *session)
+size_t lm_gpu_fast_turn(const void *session)
 {
     const struct lm_gpu_session *s = session;
-    return (size_t)s->multiprocessors * LM_REPLICA_MANY * TURNS;
+    return (size_t)s->multiprocessors * LM_REPLICA_MANY;
+}
+
+size_t lm_gpu_fast_capacity(const void *session)
+{
+    return lm_gpu_fast_turn(session) * TURNS;
 }
 
 /* ---- memory ---- */
@@ -66,8 +71,7 @@ static int choose_window(struct fast_run *run, struct lm_error *err)
         longest = run->trial[k]->epochs > longest ? run->trial[k]->epochs : longest;
     size_t have = run->session->buffer[LM_GPU_ORDERS].bytes;
     size_t fit = (free_bytes / 2 + have) / order_bytes(run, 1);
-    size_t turns = (run->count + (size_t)run->session->multiprocessors * LM_REPLICA_MANY - 1) /
-                   ((size_t)run->session->multiprocessors * LM_REPLICA_MANY);
+    size_t turn = lm_gpu_fast_turn(run->session), turns = (run->count + turn - 1) / turn;
     double seconds = SECONDS_A_STEP * (double)run->r.n * (double)turns; /* of an epoch */
     size_t quick = seconds < SECONDS_A_LAUNCH ? (size_t)(SECONDS_A_LAUNCH / seconds) : 1;
     size_t window = longest < fit ? longest : fit;
@@ -166,7 +170,7 @@ static int begin(struct fast_run *run, struct lm_error *err)
 static int train_window(struct fast_run *run, struct lm_error *err)
 {
     struct lm_gpu_session *s = run->session;
-    size_t few = (size_t)s->multiprocessors * LM_REPLICA_FEW, many = (size_t)s->multiprocessors * LM_REPLICA_MANY;
+    size_t few = (size_t)s->multiprocessors * LM_REPLICA_FEW, many = lm_gpu_fast_turn(s);
     size_t blocks = run->count < many ? run->count : many;
     int code = LM_GPU_LAUNCH(s, lm_launch_orders(run->r, s->block_shared, s->stream), "orders", err);
     if (code != LM_OK || (code = lm_gpu_clear(s, run->r.next, sizeof *run->r.next, err)) != LM_OK ||

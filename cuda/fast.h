@@ -10,7 +10,8 @@
 int lm_gpu_train_fast(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,
                       struct lm_tick tick, struct lm_error *err);
 
-/* lm_backend.capacity: thirteen turns of all warps of the device. */
+/* lm_backend.turn: the warps of the device; and lm_backend.capacity: thirteen turns. */
+size_t lm_gpu_fast_turn(const void *session);
 size_t lm_gpu_fast_capacity(const void *session);
 
 /* lm_backend.evaluate. */

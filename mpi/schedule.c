@@ -126,14 +126,32 @@ struct master {
     struct lm_error err;
 };
 
+static uint64_t divided_up(uint64_t n, uint64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+/* For a rank that trains many at once: its share of what is left, in whole turns, since a turn of a few takes as long
+ * as a full one: halves of halves would be the most of the time. Where everybody has less than a turn, equal shares. */
+static uint64_t many_at_once(const struct master *m, uint64_t left, uint64_t ranks, uint64_t capacity)
+{
+    const struct lm_backend *backend = m->schedule->backend;
+    uint64_t turn = backend->turn ? backend->turn(m->schedule->session) : 1;
+    uint64_t share = divided_up(m->total, ranks) <= turn ? divided_up(m->total, ranks)
+                                                         : divided_up(divided_up(left, ranks), turn) * turn;
+    share = share < left ? share : left;
+    return share < capacity ? share : capacity;
+}
+
 /* The next run of trials for anyone: see the head of this file. */
 static struct work take_work(struct master *m)
 {
     uint64_t left = m->total - m->next, ranks = (uint64_t)m->schedule->world->size;
     uint64_t capacity = m->schedule->backend->capacity(m->schedule->session);
-    uint64_t count = capacity > 1 ? (left + ranks - 1) / ranks : left / (4 * ranks);
-    uint64_t most = capacity > 1 ? capacity : LONGEST_RUN;
-    count = count > most ? most : count;
+    uint64_t count = left / (4 * ranks);
+    count = count < LONGEST_RUN ? count : LONGEST_RUN;
+    if (capacity > 1)
+        count = many_at_once(m, left, ranks, capacity);
     if (count == 0 && left > 0)
         count = 1;
     struct work work = {m->next, count, m->lowest_ok};

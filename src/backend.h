@@ -45,6 +45,10 @@ struct lm_backend {
     /* How many trials train() likes to be given at once (1 on a CPU core, thousands on a GPU). */
     size_t (*capacity)(const void *session);
 
+    /* How many trials take no longer together than one alone (a GPU's warps); NULL: one. capacity is a multiple of it.
+     */
+    size_t (*turn)(const void *session);
+
     /* Trains trial[0..n). A trial that cannot be trained, or diverges, has that as its status; the call still returns
      * LM_OK. Anything else than LM_OK means that the backend itself is lost or was stopped. */
     int (*train)(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,

@@ -5,6 +5,10 @@
 . "$(dirname "$0")/common.sh"
 n=${1:-200}
 RANDOM=${KILL_SEED:-$$}
+# Ranks that are killed leave their shared memory behind: in a folder of this test, which goes with it.
+shared=$(mktemp -d /dev/shm/libras-kill.XXXXXX 2>/dev/null) || shared=$scratch
+export OMPI_MCA_btl_vader_backing_directory=$shared
+cleanup() { rm -rf "$scratch" "$shared"; }
 data=$scratch/data out=$scratch/r.h5
 program synth "$data" -n 20 -q
 # shellcheck disable=SC2054 # the commas are the program's

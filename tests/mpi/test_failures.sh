@@ -59,13 +59,6 @@ expect_exit 0 program verify "$place/r 1.h5"
 in_place() { cd "$place" && "$@"; }
 expect_exit 0 in_place ranks 2 "${quick[@]}" -o "../r 2.h5"
 check "a relative path is from where one is" test -s "$scratch/saída/r 2.h5"
-if [ "$(id -u)" = 0 ]; then
-    skip "a folder without permission" "root may write everywhere"
-else
-    mkdir "$scratch/locked" && chmod 555 "$scratch/locked"
-    expect_exit 2 ranks 2 "${quick[@]}" -o "$scratch/locked/x.h5"
-    says_once 'cannot write in folder'
-fi
 
 # ---- ranks that were started differently
 about "one rank"
@@ -184,7 +177,7 @@ if command -v prlimit >/dev/null; then
     for bytes in 0 140000; do
         about "a file of at most $bytes bytes"
         cp "$scratch/old.h5" "$out"
-        check "it trains" start 2 --data "$data" --epochs 800 --seed 1:2 --block 32 -o "$out" --force
+        check "it trains" start 2 --data "$data" --epochs 20000 --seed 1:2 --block 32 -o "$out" --force
         prlimit --fsize=$bytes --pid "$(cat "$scratch/pid.0")"
         ends 30 1
         says_once 'out\.h5.*: File too large'
@@ -193,7 +186,7 @@ if command -v prlimit >/dev/null; then
         no_files "$out"
     done
     about "weights that do not fit"
-    check "it trains" start 2 --data "$data" --epochs 20 --hidden 128x128 --seed 1:60 --block 32 -o "$out"
+    check "it trains" start 2 --data "$data" --epochs 300 --hidden 128x128 --seed 1:60 --block 32 -o "$out"
     prlimit --fsize=900000 --pid "$(cat "$scratch/pid.0")"
     ends 30 1
     says_once 'out\.h5.*: File too large'
