@@ -8,6 +8,9 @@
 
 #include "evaluate.h"
 
+/* A digest takes 10 us: the others are heard again after half a millisecond. */
+#define REPORTS_A_TICK 64
+
 /* The trials of one call of backend->train, and where their results go. */
 struct batch {
     uint64_t first, count;
@@ -156,6 +159,8 @@ int lm_train_batch(const struct lm_schedule *schedule, uint64_t first, uint64_t 
         struct lm_report report;
         make_report(schedule, &batch, k, &report);
         code = deliver(context, &report, err);
+        if (tick.call && k % REPORTS_A_TICK == 0 && tick.call(tick.context) && code == LM_OK)
+            code = lm_fail(err, LM_STOPPED, "stopped while results were handed in");
     }
     free_batch(&batch);
     return code;

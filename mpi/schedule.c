@@ -131,14 +131,15 @@ static uint64_t divided_up(uint64_t n, uint64_t by)
     return (n + by - 1) / by;
 }
 
-/* For a rank that trains many at once: its share of what is left, in whole turns, since a turn of a few takes as long
- * as a full one: halves of halves would be the most of the time. Where everybody has less than a turn, equal shares. */
+/* For a rank that trains many at once: an equal share of all, in one call. Halves of what is left, and halves of those,
+ * would be most of the time: a turn of a few trials takes as long as a full one. Only where a share is more than a rank
+ * takes at once, the last ones are divided up once more, in whole turns. */
 static uint64_t many_at_once(const struct master *m, uint64_t left, uint64_t ranks, uint64_t capacity)
 {
     const struct lm_backend *backend = m->schedule->backend;
-    uint64_t turn = backend->turn ? backend->turn(m->schedule->session) : 1;
-    uint64_t share = divided_up(m->total, ranks) <= turn ? divided_up(m->total, ranks)
-                                                         : divided_up(divided_up(left, ranks), turn) * turn;
+    uint64_t turn = backend->turn ? backend->turn(m->schedule->session) : 1, share = divided_up(m->total, ranks);
+    if (share > capacity)
+        share = divided_up(divided_up(left, ranks), turn) * turn;
     share = share < left ? share : left;
     return share < capacity ? share : capacity;
 }
