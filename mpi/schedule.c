@@ -3,7 +3,8 @@
  * Rank 0 hands out runs of consecutive trials, large ones first, single ones near the end, so that neither many short
  * trials nor a few long ones leave anybody idle; and it trains trials itself. While it trains, the backend calls its
  * tick every few hundred samples, and there it takes results and hands out work: no thread, no waiting.
- * A worker's message with the last result of its run is also its request for the next one.
+ * A worker's message with the last result of its run is also its request for the next one. A message holds all results
+ * of a few milliseconds: those of a GPU come by the thousand, and one message each would be most of rank 0's time.
  *
  * Nothing here decides an answer: a trial is a function of its number, and results are stored by number.
  */
@@ -23,14 +24,18 @@ enum { TAG_READY = 1, TAG_WORK, TAG_RESULT };
 
 #define SECONDS_BETWEEN_LOOKS 3e-4
 
+/* There is a message so often at most, unless it has so many bytes already. */
+#define SECONDS_A_MESSAGE 5e-3
+#define BYTES_A_MESSAGE   ((size_t)256 << 10)
+
 /* Rank 0 -> worker. count 0: there is no more. */
 struct work {
     uint64_t first, count;
     uint64_t lowest_ok; /* the lowest trial known to have parameters */
 };
 
-/* Worker -> rank 0, followed by the losses and the parameters. The same program runs on all ranks, so it is sent as it
- * lies in memory. */
+/* Worker -> rank 0, followed by the losses and the parameters, and so on for each result of the message; each begins at
+ * a multiple of 8 bytes. The same program runs on all ranks, so it is sent as it lies in memory. */
 struct result_head {
     uint64_t trial;
     struct lm_outcome outcome;
@@ -44,8 +49,14 @@ struct worker {
     const struct lm_schedule *schedule;
     struct work work;
     unsigned char *message; /* grows to the longest */
-    size_t room;
+    size_t room, used;
+    double sent; /* lm_now() of the last message: after a slow trial a result goes at once */
 };
+
+static size_t result_bytes(const struct result_head *head)
+{
+    return (sizeof *head + head->losses * sizeof(double) + head->parameters * sizeof(float) + 7) / 8 * 8;
+}
 
 static int grow(unsigned char **bytes, size_t *room, size_t wanted, struct lm_error *err)
 {
@@ -66,23 +77,36 @@ static int wants_parameters(const struct worker *worker, const struct lm_report 
                                   lm_replica_is(lm_grid_size(schedule->grid), schedule->replicas, report->trial));
 }
 
+static void send_results(struct worker *worker)
+{
+    const struct lm_world *world = worker->schedule->world;
+    if (worker->used > 0)
+        LM_MPI(world, MPI_Send(worker->message, (int)worker->used, MPI_BYTE, 0, TAG_RESULT, world->comm));
+    worker->used = 0;
+    worker->sent = lm_now();
+}
+
 static int send_result(void *context, const struct lm_report *report, struct lm_error *err)
 {
     struct worker *worker = context;
-    const struct lm_world *world = worker->schedule->world;
     struct lm_trial trial = lm_grid_trial(worker->schedule->grid, report->trial);
     struct result_head head = {.trial = report->trial, .outcome = report->outcome, .execution = report->execution};
     head.losses = report->outcome.epochs_run;
     head.parameters = wants_parameters(worker, report) ? lm_network_floats(trial.shape) : 0;
-    size_t loss_bytes = head.losses * sizeof(double), parameter_bytes = head.parameters * sizeof(float);
-    size_t size = sizeof head + loss_bytes + parameter_bytes;
-    if (grow(&worker->message, &worker->room, size, err) != LM_OK)
+    size_t size = result_bytes(&head), loss_bytes = head.losses * sizeof(double);
+    if (worker->used + size > BYTES_A_MESSAGE)
+        send_results(worker);
+    if (grow(&worker->message, &worker->room, worker->used + size, err) != LM_OK)
         return err->code;
-    memcpy(worker->message, &head, sizeof head);
-    memcpy(worker->message + sizeof head, report->loss, loss_bytes);
-    if (parameter_bytes)
-        memcpy(worker->message + sizeof head + loss_bytes, report->parameters, parameter_bytes);
-    LM_MPI(world, MPI_Send(worker->message, (int)size, MPI_BYTE, 0, TAG_RESULT, world->comm));
+    unsigned char *to = worker->message + worker->used;
+    memset(to + size - 8, 0, 8);
+    memcpy(to, &head, sizeof head);
+    memcpy(to + sizeof head, report->loss, loss_bytes);
+    if (head.parameters)
+        memcpy(to + sizeof head + loss_bytes, report->parameters, head.parameters * sizeof(float));
+    worker->used += size;
+    if (lm_now() - worker->sent > SECONDS_A_MESSAGE)
+        send_results(worker);
     return LM_OK;
 }
 
@@ -106,6 +130,7 @@ static void work_for_rank_0(const struct lm_schedule *schedule, double *seconds)
                 lm_abort(world, &err);
             done += n;
         }
+        send_results(&worker);
         *seconds += lm_now() - start;
     }
     free(worker.message);
@@ -179,7 +204,7 @@ static int take_report(void *context, const struct lm_report *report, struct lm_
     return m->sink->take(m->sink->context, report, err);
 }
 
-static void receive_result(struct master *m, int rank, int size)
+static void receive_results(struct master *m, int rank, int size)
 {
     const struct lm_world *world = m->schedule->world;
     struct lm_error err;
@@ -187,15 +212,18 @@ static void receive_result(struct master *m, int rank, int size)
     if (grow(&m->message, &m->room, (size_t)size, &err) != LM_OK)
         lm_abort(world, &err);
     LM_MPI(world, MPI_Recv(m->message, size, MPI_BYTE, rank, TAG_RESULT, world->comm, MPI_STATUS_IGNORE));
-    memcpy(&head, m->message, sizeof head);
-    /* The losses follow the head, whose size is a multiple of a double's: both are aligned. */
-    struct lm_report report = {.trial = head.trial, .outcome = head.outcome, .execution = head.execution};
-    report.loss = (const double *)(const void *)(m->message + sizeof head);
-    if (head.parameters)
-        report.parameters = (const float *)(const void *)(m->message + sizeof head + head.losses * sizeof(double));
-    if (take_report(m, &report, &err) != LM_OK)
-        lm_abort(world, &err);
-    if (--m->owed[rank] == 0)
+    for (const unsigned char *at = m->message; at < m->message + size; at += result_bytes(&head)) {
+        memcpy(&head, at, sizeof head);
+        /* The losses follow the head, whose size is a multiple of a double's: both are aligned. */
+        struct lm_report report = {.trial = head.trial, .outcome = head.outcome, .execution = head.execution};
+        report.loss = (const double *)(const void *)(at + sizeof head);
+        if (head.parameters)
+            report.parameters = (const float *)(const void *)(at + sizeof head + head.losses * sizeof(double));
+        if (take_report(m, &report, &err) != LM_OK)
+            lm_abort(world, &err);
+        m->owed[rank]--;
+    }
+    if (m->owed[rank] == 0)
         hand_out(m, rank);
 }
 
@@ -209,7 +237,7 @@ static void serve(struct master *m, const MPI_Status *status)
         return;
     }
     LM_MPI(world, MPI_Get_count(status, MPI_BYTE, &size));
-    receive_result(m, status->MPI_SOURCE, size);
+    receive_results(m, status->MPI_SOURCE, size);
 }
 
 /* Whatever has come in, without waiting. The fast kernels call it every few dozen microseconds, MPI's look at the
