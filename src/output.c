@@ -165,11 +165,11 @@ static int fail_held(const struct lm_output *out, struct lm_error *err)
 
 static int fail_locking(const struct lm_output *out, int number, struct lm_error *err)
 {
-    unlink(out->lock); /* nobody can hold it */
     if (!lm_filesystem_lacks_locks(number))
         return lm_fail(err, LM_FAILED, "cannot lock '%s': %s", out->lock, strerror(number));
     char name[32];
     lm_filesystem_name(out->lock, name, sizeof name);
+    unlink(out->lock); /* nobody can hold it; after another error somebody may */
     return lm_fail(err, LM_FAILED,
                    "cannot lock '%s': %s; its file system (%s) has no file locks: choose an --out on another file "
                    "system (home or local scratch), or ask for this one to be mounted with locks (Lustre: -o flock)",
