@@ -19,6 +19,9 @@
 #include "photo.h"
 #include "progress.h"
 
+/* Messages have a thousand bytes, and begin with a path. */
+#define LONGEST_FOLDER 400
+
 enum { TAG_PIXELS = 50, TAG_STATES, TAG_REMARK_BYTES, TAG_REMARKS };
 
 /* ---- the list, to all ranks ---- */
@@ -28,6 +31,11 @@ static int prepare_on_rank_0(struct lm_import *import, struct lm_error *err)
     const struct lm_options *options = import->call->options;
     const char *target = options->operand[1];
     import->made_folder = options->packed == LM_PACKING_NONE && access(target, F_OK) != 0;
+    if (strlen(options->operand[0]) > LONGEST_FOLDER)
+        return lm_fail(err, LM_BAD_INPUT,
+                       "the path of the pictures has %zu bytes, %d at most can be told of in a message: "
+                       "go into a folder nearer to them",
+                       strlen(options->operand[0]), LONGEST_FOLDER);
     int code = lm_photo_list_make(options->operand[0], &import->list, err);
     if (code != LM_OK)
         return code;
@@ -92,7 +100,9 @@ static uint8_t read_photo(const struct lm_import *import, uint64_t i, uint8_t pi
     if (code != LM_OK && code != LM_BAD_INPUT && code != LM_UNAVAILABLE)
         lm_abort(import->call->world, &err);
     if (code != LM_OK) {
-        remark(remarks, i, err.text + strlen(dir) + 1); /* it begins with the path */
+        /* It begins with the path; prepare_on_rank_0 has seen to it that the path leaves room for the reason. */
+        size_t skip = strlen(dir) + 1;
+        remark(remarks, i, strlen(err.text) > skip ? err.text + skip : err.text);
         return code == LM_UNAVAILABLE ? LM_IMPORT_NOT_BUILT_IN : LM_IMPORT_LEFT_OUT;
     }
     memcpy(pixel, photo.pixel, LM_PIXELS);

@@ -66,10 +66,10 @@ static int read_picture(struct predict *p, struct reading *r, struct lm_error *e
 {
     double pixel[LM_PIXELS];
     float x[LM_PIXELS];
-    char *voc = p->call->options->whole ? NULL : lm_photo_voc_path(r->path);
-    if (!voc && !p->call->options->whole)
-        return lm_fail_memory(err, strlen(r->path) + 5, "a path");
-    int code = lm_photo_load(r->path, voc && access(voc, F_OK) == 0 ? voc : NULL, &r->photo, err);
+    char *voc = NULL;
+    int code = p->call->options->whole ? LM_OK : lm_photo_find_voc(r->path, &voc, err);
+    if (code == LM_OK)
+        code = lm_photo_load(r->path, voc, &r->photo, err);
     free(voc);
     if (code != LM_OK)
         return code;

@@ -93,6 +93,12 @@ int lm_stored_choose(struct lm_stored *stored, const struct lm_options *options,
     for (*trial = 0; *trial < results->n_trials; (*trial)++)
         if (results->outcome[*trial].status == LM_TRIAL_OK && find_row(stored, *trial, &group, &row, err))
             return LM_OK;
+    uint64_t ended_well = 0;
+    for (uint64_t t = 0; t < results->n_trials; t++)
+        ended_well += results->outcome[t].status == LM_TRIAL_OK;
+    if (ended_well == 0)
+        return lm_fail(err, LM_BAD_INPUT, "none of the file's %llu trials ended well: there are no weights",
+                       (unsigned long long)results->n_trials);
     return lm_fail(err, LM_BAD_INPUT, "the file keeps no weights (it was written with --keep-weights none?)");
 }
 

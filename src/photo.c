@@ -1,9 +1,11 @@
 /* photo.c: see photo.h. */
 #include "photo.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "picture.h"
 #include "voc.h"
@@ -56,10 +58,27 @@ int lm_photo_load(const char *path, const char *voc_path, struct lm_photo *out, 
     return code == LM_OK ? LM_OK : lm_fail_within(err, "%s: ", path);
 }
 
-char *lm_photo_voc_path(const char *picture)
+const char *lm_voc_extension(int k)
+{
+    static const char *const extension[LM_VOC_EXTENSIONS] = {".xml", ".XML", ".Xml", ".xMl",
+                                                             ".xmL", ".XMl", ".XmL", ".xML"};
+    return extension[k];
+}
+
+int lm_photo_find_voc(const char *picture, char **voc, struct lm_error *err)
 {
     const char *name = strrchr(picture, '/'), *dot = strrchr(picture, '.');
-    char *path;
     int stem = dot && dot > (name ? name + 1 : picture) ? (int)(dot - picture) : (int)strlen(picture);
-    return asprintf(&path, "%.*s.xml", stem, picture) < 0 ? NULL : path;
+    struct stat about;
+    for (int k = 0; k < LM_VOC_EXTENSIONS; k++) {
+        if (asprintf(voc, "%.*s%s", stem, picture, lm_voc_extension(k)) < 0) {
+            *voc = NULL;
+            return lm_fail_memory(err, (unsigned long long)stem + 5, "a path");
+        }
+        if (lstat(*voc, &about) == 0 || (errno != ENOENT && errno != ENOTDIR))
+            return LM_OK;
+        free(*voc);
+    }
+    *voc = NULL;
+    return LM_OK;
 }

@@ -18,8 +18,12 @@ struct lm_photo {
  * and that has a box is refused: nobody says which way up the box was drawn. */
 int lm_photo_load(const char *picture, const char *voc, struct lm_photo *out, struct lm_error *err);
 
-/* The XML file that lies beside a picture, "A/A7.jpg" to "A/A7.xml". Owned by the caller; NULL: out of memory. It may
- * not be there. */
-char *lm_photo_voc_path(const char *picture);
+/* ".xml" in capitals and small letters: a file of "A7.jpg" is "A7" and one of these. */
+#define LM_VOC_EXTENSIONS 8
+const char *lm_voc_extension(int k);
+
+/* The XML file that lies beside a picture, "A/A7.jpg" to "A/A7.xml": *voc, owned by the caller; NULL if there is none.
+ * A link that leads nowhere is there: it is for the reader to fail. LM_FAILED: no memory. */
+int lm_photo_find_voc(const char *picture, char **voc, struct lm_error *err);
 
 #endif

@@ -13,6 +13,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "photo.h"
+
 /* ---- names ---- */
 
 /* The last run of digits before the extension, without leading zeros; length 0: there is none (a 0 is one digit). */
@@ -195,9 +197,13 @@ static int add_photo(struct building *b, const struct entries *e, const char *fo
         return code;
     struct lm_photo_entry *photo = &list->photo[list->n];
     *photo = (struct lm_photo_entry){.voc = LM_NO_NAME, .label = (uint64_t)label};
-    const char *voc = beside(e, name, ".xml", &code, b->err);
-    if (!voc && code == LM_OK)
-        voc = beside(e, name, ".XML", &code, b->err);
+    const char *voc = NULL;
+    for (int k = 0; k < LM_VOC_EXTENSIONS && code == LM_OK; k++) {
+        const char *found = beside(e, name, lm_voc_extension(k), &code, b->err);
+        if (found && voc)
+            code = add_stray(b, folder, found, "another XML file of this picture was taken");
+        voc = voc ? voc : found;
+    }
     if (code == LM_OK)
         code = add_name(b, folder, name, NULL, &photo->picture);
     if (code == LM_OK && voc)

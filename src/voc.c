@@ -30,6 +30,7 @@ struct parsing {
     size_t end[MOST_DEPTH];
     char text[MOST_DIGITS + 1]; /* of the value that is being read */
     size_t length;
+    int closed; /* a blank has come behind it */
     int boxes, value_of[VALUES];
     uint64_t value[VALUES];
     struct lm_error *err;
@@ -62,9 +63,14 @@ static void XMLCALL begin_element(void *user, const XML_Char *element, const XML
         stop(p, "elements within elements within elements", "");
         return;
     }
+    if (value_here(p) >= 0) {
+        stop(p, "an element within ", name[value_here(p)]);
+        return;
+    }
     size_t used = strlen(p->path), length = strlen(element);
     p->end[p->depth++] = used;
     p->length = 0;
+    p->closed = 0;
     if (p->foreign || used + length + 2 > PATH_SIZE) {
         p->foreign++;
         return;
@@ -81,9 +87,11 @@ static void XMLCALL take_text(void *user, const XML_Char *text, int n)
     if (value_here(p) < 0)
         return;
     for (int k = 0; k < n; k++) {
-        if (text[k] == ' ' || text[k] == '\t' || text[k] == '\n' || text[k] == '\r')
+        if (text[k] == ' ' || text[k] == '\t' || text[k] == '\n' || text[k] == '\r') {
+            p->closed = p->length > 0;
             continue;
-        if (p->length == MOST_DIGITS) {
+        }
+        if (p->closed || p->length == MOST_DIGITS) {
             stop(p, "a number was expected in ", name[value_here(p)]);
             return;
         }
@@ -105,6 +113,7 @@ static void XMLCALL end_element(void *user, const XML_Char *element)
     p->path[p->end[--p->depth]] = '\0';
     p->foreign -= p->foreign > 0;
     p->length = 0;
+    p->closed = 0;
 }
 
 static void XMLCALL refuse_entity(void *user, const XML_Char *entity, int is_parameter, const XML_Char *value, int n,

@@ -43,6 +43,8 @@ class Results:
         self.path = path
         if os.path.isdir(path):
             raise BadInput(f"{path}: this is a folder; a results file (.h5) is expected")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise BadInput(f"{path}: this is no plain file")
         if not os.path.exists(path):
             raise BadInput(f"{path}: there is no such file")
         try:

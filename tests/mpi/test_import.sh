@@ -332,6 +332,26 @@ END
 head -1 scores.csv >&2
 check "scores are those of import and infer, bit for bit" "${PYTHON:-python3}" same.py
 
+# ---- the box beside a picture
+about "the box file, whatever its capitals"
+mkdir beside && cp tree/A/A1.* beside/ && chmod -R u+w beside
+picture=$(ls beside/A1.[jp][!x]*) box=$(ls beside/A1.xml)
+expect_exit 0 program predict r.h5 "$picture" --format json && cp stdout as_labelled
+for capitals in XML Xml; do
+    mv "$box" "beside/A1.$capitals" && box=beside/A1.$capitals
+    expect_exit 0 program predict r.h5 "$picture" --format json
+    check "predict cuts by A1.$capitals" cmp stdout as_labelled
+done
+rm "$box" && ln -s nowhere "$box"
+expect_exit 2 program predict r.h5 "$picture"
+expect_text stderr 'A1\.Xml: No such file'
+cp -r tree capitals && chmod -R u+w capitals && mv capitals/A/A1.xml capitals/A/A1.Xml && cp capitals/B/B1.xml capitals/B/B1.XML
+expect_exit 0 program import capitals on.capitals
+check "import cuts by A1.Xml" cmp on.capitals/A.csv on.1/data/A.csv
+expect_text stdout 'B/B1\.XML: another XML file of this picture was taken'
+expect_exit 2 program import "$(printf './%.0s' {1..300})tree" on.far
+expect_text stderr 'the path of the pictures has [0-9]+ bytes'
+
 # ---- split by position
 about "--split tail"
 expect_exit 0 ranks 2 --data on.1/data --epochs 3 --block 32 --split tail --holdout 0.25 -o tail.h5 -q
@@ -341,6 +361,9 @@ expect_exit 3 program verify tail.h5 random.h5
 expect_text stdout '^data set .* failed$'
 expect_exit 0 program infer tail.h5 --data on.1/data -o tail.i.h5 -q
 expect_exit 0 program verify tail.i.h5 -q
+expect_exit 0 ranks 2 --data on.1/data --epochs 3 --block 32 --split tail --split-seed 5 --holdout 0.25 -o tail.5.h5 -q
+expect_exit 0 program verify tail.h5 tail.5.h5
+expect_text stdout 'SAME_BITS'
 program export tail.h5 --table scores >scores.csv
 check "the last of each letter's five is the test" \
     "${PYTHON:-python3}" -c 'import csv; r = [int(x["sample"]) for x in csv.DictReader(open("scores.csv"))]; assert r == list(range(4, 75, 5)), r'

@@ -191,22 +191,39 @@ static int load(const char *dir, const char *picture, int boxed, struct lm_photo
 {
     char path[300];
     snprintf(path, sizeof path, "%s/%s", dir, picture);
-    char *voc = lm_photo_voc_path(path);
+    char *voc;
+    assert_int_equal(lm_photo_find_voc(path, &voc, err), LM_OK);
     int code = lm_photo_load(path, boxed ? voc : NULL, photo, err);
     free(voc);
     return code;
 }
 
-static void test_voc_path(void **state)
+/* The XML file beside a picture, whatever its capitals; one that cannot be read is there all the same. */
+static void test_find_voc(void **state)
 {
-    static const char *const pair[][2] = {{"A/A7.jpg", "A/A7.xml"}, {"a.b/c", "a.b/c.xml"},     {"x.y.png", "x.y.xml"},
-                                          {"A7", "A7.xml"},         {"/d/.jpg", "/d/.jpg.xml"}, {"../x", "../x.xml"}};
+    static const char *const pair[][2] = {{"A7.jpg", "A7.xml"}, {"x.y.png", "x.y.XML"}, {"B7", "B7.Xml"},
+                                          {".jpg", ".jpg.xmL"}, {"none.jpg", NULL},     {"other.jpg", NULL}};
     (void)state;
+    char *dir = scratch_make(), *link;
+    scratch_write(dir, "other.xmlx", "", 0);
+    assert_true(asprintf(&link, "%s/B7.Xml", dir) > 0);
+    assert_int_equal(symlink("nowhere", link), 0);
+    free(link);
     for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
-        char *path = lm_photo_voc_path(pair[k][0]);
-        assert_string_equal(path, pair[k][1]);
-        free(path);
+        struct lm_error err;
+        char *picture, *found;
+        if (pair[k][1] && strcmp(pair[k][1], "B7.Xml") != 0)
+            scratch_write(dir, pair[k][1], "", 0);
+        assert_true(asprintf(&picture, "%s/%s", dir, pair[k][0]) > 0);
+        assert_int_equal(lm_photo_find_voc(picture, &found, &err), LM_OK);
+        if (pair[k][1])
+            assert_string_equal(found + strlen(dir) + 1, pair[k][1]);
+        else
+            assert_null(found);
+        free(found);
+        free(picture);
     }
+    scratch_remove(dir);
 }
 
 static void test_photo(void **state)
@@ -276,7 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),       cmocka_unit_test(test_list),     cmocka_unit_test(test_list_faults),
-        cmocka_unit_test(test_many),        cmocka_unit_test(test_voc_path), cmocka_unit_test(test_photo),
+        cmocka_unit_test(test_many),        cmocka_unit_test(test_find_voc), cmocka_unit_test(test_photo),
         cmocka_unit_test(test_photo_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,10 @@ static void test_refused(void **state)
     refuse("<annotation><object>" BOX "</object>\n<object>" BOX "</object></annotation>", "line 2: a second box");
     refuse("<annotation><object><bndbox><xmin>1</xmin></bndbox></object></annotation>", "the box has no ymin");
     refuse("<annotation><object><bndbox><xmin>1</xmin><xmin>1</xmin></bndbox></object></annotation>", "a second xmin");
+    refuse("<annotation><object><bndbox><xmin>1 41</xmin></bndbox></object></annotation>",
+           "a number was expected in xmin");
+    refuse("<annotation><object><bndbox><xmin>2\n1</xmin></bndbox></object></annotation>", "line 2: a number");
+    refuse("<annotation><object><bndbox><xmin>9<b/>38</xmin></bndbox></object></annotation>", "an element within xmin");
     static const char *const numbers[] = {"", "-1", "1.5", "x", "4294967296", "99999999999999999999", "1e2", "0x10"};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         snprintf(large, sizeof large, "<annotation><object><bndbox>\n\n<xmin>%s</xmin></bndbox></object></annotation>",
