@@ -1,9 +1,9 @@
 /* photo_list.h: which photographs a folder holds, and in which order they become samples.
  *
  * IMAGES has a folder a letter, named by it (A, or a; both is an error). In it: pictures, *.jpg, *.jpeg, *.png, *.pgm,
- * *.ppm, *.pnm, in capitals too, and the XML file X.xml (capitals or not) beside X.jpg. The order is that of LM_LETTERS, in a
- * letter that of the last number in the name (A2.jpg before A10.jpg; names without one after all others), and where
- * the numbers are the same that of the names' bytes: the same on every machine, in every locale.
+ * *.ppm, *.pnm, in capitals too, and the XML file X.xml (capitals or not) beside X.jpg. The order is that of
+ * LM_LETTERS, in a letter that of the last number in the name (A2.jpg before A10.jpg; names without one after all
+ * others), and where the numbers are the same that of the names' bytes: the same on every machine, in every locale.
  */
 #ifndef LM_PHOTO_LIST_H
 #define LM_PHOTO_LIST_H
