@@ -97,7 +97,7 @@ int lm_stored_choose(struct lm_stored *stored, const struct lm_options *options,
     for (uint64_t t = 0; t < results->n_trials; t++)
         ended_well += results->outcome[t].status == LM_TRIAL_OK;
     if (ended_well == 0)
-        return lm_fail(err, LM_BAD_INPUT, "none of the file's %llu trials ended well: there are no weights",
+        return lm_fail(err, LM_BAD_INPUT, "none of the file's %llu trials ended well: it keeps no weights",
                        (unsigned long long)results->n_trials);
     return lm_fail(err, LM_BAD_INPUT, "the file keeps no weights (it was written with --keep-weights none?)");
 }
