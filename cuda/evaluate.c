@@ -1,12 +1,8 @@
 /* evaluate.c: loss and hits of many networks on a set of samples (metrics_kernel.cuh). */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fast.h"
-
-/* Networks on the device at once: 12 MB of them. */
-#define NETWORKS_AT_ONCE ((size_t)1024)
 
 /* Other shapes: scores of one network after the other. */
 static int one_by_one(struct lm_gpu_session *s, struct lm_shape shape, const float *const *parameters, size_t n,
@@ -76,7 +72,7 @@ static int all_together(struct lm_gpu_session *s, const float *const *parameters
                         const struct lm_samples *samples, struct lm_metrics *metrics, struct lm_gpu_ticker *ticker,
                         struct lm_error *err)
 {
-    const size_t most = n < NETWORKS_AT_ONCE ? n : NETWORKS_AT_ONCE;
+    const size_t most = n < LM_NETWORKS_AT_ONCE ? n : LM_NETWORKS_AT_ONCE;
     const size_t each = LM_REPLICA_FLOATS * sizeof(float) + sizeof(double) + sizeof(uint32_t);
     struct lm_gpu_metrics m;
     void *networks, *loss, *hits, *here;
@@ -103,13 +99,12 @@ int lm_gpu_evaluate(void *session, struct lm_shape shape, const float *const *pa
                     struct lm_error *err)
 {
     struct lm_gpu_ticker ticker = {tick, lm_gpu_now(), 0};
-    const int lab = shape.hidden1 == LM_REPLICA_HIDDEN1 && shape.hidden2 == LM_REPLICA_HIDDEN2;
     if (samples->n == 0)
         for (size_t k = 0; k < n; k++)
             metrics[k] = lm_evaluate(NULL, NULL, 0);
     if (n == 0 || samples->n == 0)
         return LM_OK;
-    if (!lab || samples->n > UINT32_MAX)
+    if (!lm_replica_fits(shape) || samples->n > UINT32_MAX)
         return one_by_one(session, shape, parameters, n, samples, metrics, err);
     return all_together(session, parameters, n, samples, metrics, &ticker, err);
 }

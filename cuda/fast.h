@@ -5,6 +5,9 @@
 #include "evaluate.h"
 #include "session.h"
 
+/* Networks that cross the link at once: 12 MB of them. */
+#define LM_NETWORKS_AT_ONCE ((size_t)1024)
+
 /* lm_backend.train: trials of the lab's shape all together, a warp each (replica_kernel.cuh); the others one after the
  * other, as gpu:whole. */
 int lm_gpu_train_fast(void *session, const struct lm_trial *trial, size_t n, struct lm_training_result *result,

@@ -10,8 +10,10 @@
 #include "kernels.h"
 
 /* The one shape that a warp holds: the lab's. */
-#define LM_REPLICA_HIDDEN1 32
-#define LM_REPLICA_HIDDEN2 16
+static inline int lm_replica_fits(struct lm_shape shape)
+{
+    return shape.hidden1 == 32 && shape.hidden2 == 16;
+}
 
 /* Floats of a packed network, and of one in network.h's order. */
 #define LM_REPLICA_PACKED 3712

@@ -77,8 +77,7 @@ static int part_tile(struct lm_gpu_session *s, const struct lm_resident *net, si
 
 LM_GPU_SCORE(tile)
 {
-    const int lab = shape.hidden1 == LM_REPLICA_HIDDEN1 && shape.hidden2 == LM_REPLICA_HIDDEN2;
-    if (!lab || n < FEWEST_FOR_TILES || s->block_shared < lm_tile_shared())
+    if (!lm_replica_fits(shape) || n < FEWEST_FOR_TILES || s->block_shared < lm_tile_shared())
         return in_parts(s, shape, packed, x, n, PART, part_global, scores, err);
     return in_parts(s, shape, packed, x, n, TILE_PART, part_tile, scores, err);
 }

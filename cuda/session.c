@@ -116,6 +116,7 @@ void lm_gpu_release_all(struct lm_gpu_session *s)
     if (s->pinned.memory)
         cudaFreeHost(s->pinned.memory);
     s->pinned = (struct lm_gpu_buffer){NULL, 0};
+    s->has_fast_samples = 0;
     struct lm_error nobody;
     for (int k = 0; k < LM_GPU_BUFFERS; k++) {
         lm_gpu_free(s, s->buffer[k].memory, &nobody);

@@ -63,6 +63,7 @@ struct lm_gpu_session {
     struct lm_gpu_counters counters;
     size_t block_shared; /* most shared memory a block can have */
     int multiprocessors;
+    int has_fast_samples;        /* all of them have arrived: memory alone does not say so after a failure */
     struct lm_gpu_buffer pinned; /* the host's, for copies at the link's full rate */
     struct lm_gpu_buffer buffer[LM_GPU_BUFFERS];
 };
