@@ -13,7 +13,8 @@
  * then each lane makes one step's loss, and all add them up in order.
  *
  * Three warps share a scheduler, 168 registers a lane. Tried and slower: two replicas a warp (fewer instructions, but
- * no registers left to load ahead: 0.8 of the speed), 255 registers (0.86), loading a1 again instead of keeping it (0.9).
+ * no registers left to load ahead: 0.8 of the speed), 255 registers (0.86), loading a1 again instead of keeping it
+ * (0.9).
  */
 #ifndef LM_REPLICA_KERNEL_CUH
 #define LM_REPLICA_KERNEL_CUH
