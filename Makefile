@@ -16,6 +16,8 @@ WERROR ?= -Werror
 JPEG ?= 1
 PNG ?= 1
 EXPAT ?= 1
+# 0: without sweep files; axes on the command line need none.
+YAML ?= 1
 # 1: with AddressSanitizer and UndefinedBehaviorSanitizer.
 SANITIZE ?=
 ifeq ($(origin CC),default)
@@ -45,16 +47,17 @@ CMOCKA := $(shell $(PKG_CONFIG) --modversion cmocka 2>/dev/null)
 CMOCKA_CFLAGS = $(shell $(PKG_CONFIG) --cflags cmocka)
 CMOCKA_LIBS = $(shell $(PKG_CONFIG) --libs cmocka)
 
-# What `import` reads pictures and their boxes by, each optional: "VERSION FLAGS...", or nothing.
+# What `import` reads pictures and their boxes by, and `sweep` its files, each optional: "VERSION FLAGS...", or nothing.
 find_library = $(shell CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' LDFLAGS='$(LDFLAGS)' tools/find-library.sh $(1))
 jpeg := $(if $(filter-out 0,$(JPEG)),$(call find_library,jpeg))
 png := $(if $(filter-out 0,$(PNG)),$(call find_library,png))
 expat := $(if $(filter-out 0,$(EXPAT)),$(call find_library,expat))
+yaml := $(if $(filter-out 0,$(YAML)),$(call find_library,yaml))
 flags_of = $(wordlist 2,$(words $(1)),$(1))
-picture_flags := $(call flags_of,$(jpeg)) $(call flags_of,$(png)) $(call flags_of,$(expat))
-picture_cppflags := $(if $(jpeg),-DLM_HAVE_JPEG) $(if $(png),-DLM_HAVE_PNG) $(if $(expat),-DLM_HAVE_EXPAT) \
-    $(filter -I%,$(picture_flags))
-picture_libs := $(filter-out -I%,$(picture_flags))
+found_flags := $(foreach library,jpeg png expat yaml,$(call flags_of,$($(library))))
+found_cppflags := $(if $(jpeg),-DLM_HAVE_JPEG) $(if $(png),-DLM_HAVE_PNG) $(if $(expat),-DLM_HAVE_EXPAT) \
+    $(if $(yaml),-DLM_HAVE_YAML) $(filter -I%,$(found_flags))
+found_libs := $(filter-out -I%,$(found_flags))
 
 # The reference is compiled a second time, with -mfma, where the compiler makes code for x86-64.
 FMA := $(filter x86_64-% amd64-%,$(shell $(CC) -dumpmachine 2>/dev/null))
@@ -70,12 +73,12 @@ comma := ,
 ifeq ($(SANITIZE),1)
 sanitizers := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) $(cuda_define) $(picture_cppflags) -Isrc -I$(BUILD) \
+CPPFLAGS_ALL = -D_GNU_SOURCE $(if $(FMA),-DLM_HAVE_REFERENCE_FMA) $(cuda_define) $(found_cppflags) -Isrc -I$(BUILD) \
     $(HDF5_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=c11 -O2 -g -Wall -Wextra $(WERROR) $(sanitizers) $(CFLAGS) $(ARITHMETIC)
 CXXFLAGS_ALL = -std=c++17 -O2 -g -Wall -Wextra $(WERROR) $(CXXFLAGS) $(ARITHMETIC)
 LDFLAGS_ALL = $(sanitizers) $(LDFLAGS)
-LIBS_ALL = $(HDF5_LIBS) $(picture_libs) -lm -pthread $(LDLIBS)
+LIBS_ALL = $(HDF5_LIBS) $(found_libs) -lm -pthread $(LDLIBS)
 DEPS = -MMD -MP
 
 # ---- Sources --------------------------------------------------------------------------------------------------------
@@ -272,9 +275,9 @@ help:
 row = @printf '%-10s %-22s %s\n' '$(1)' '$(or $(strip $(2)),missing)' '$(strip $(3))'
 cc_version = $(shell $(CC) -dumpfullversion -dumpversion 2>/dev/null)
 mpi_version = $(if $(HAVE_MPI),$(or $(shell $(MPICC) --showme:version 2>&1 | grep -oE '[0-9]+\.[0-9.]+'),found))
-yaml_version = $(shell $(PKG_CONFIG) --modversion yaml-0.1 2>/dev/null)
 nvcc_version = $(if $(NVCC),$(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
-left_out = import reads none: $(if $(filter 0,$($(1))),$(1)=0,apt-get install $(2))
+without = $(if $(filter 0,$($(1))),$(1)=0,apt-get install $(2))
+left_out = import reads none: $(call without,$(1),$(2))
 ## info: what this machine has, and what is missing
 info:
 	$(call row,libras_mpi,$(VERSION),$(COMMIT))
@@ -287,14 +290,14 @@ info:
 	$(call row,libjpeg,$(firstword $(jpeg)),$(if $(jpeg),import reads JPEG,$(call left_out,JPEG,libjpeg-dev)))
 	$(call row,libpng,$(firstword $(png)),$(if $(png),import reads PNG,$(call left_out,PNG,libpng-dev)))
 	$(call row,expat,$(firstword $(expat)),$(if $(expat),import reads boxes,$(call left_out,EXPAT,libexpat1-dev)))
-	$(call row,libyaml,$(yaml_version),not used by this version)
+	$(call row,libyaml,$(firstword $(yaml)),$(if $(yaml),sweep files,no sweep files: $(call without,YAML,libyaml-dev)))
 	$(call row,nvcc,$(nvcc_version),$(if $(cuda_on),$(NVCC): code for $(CUDA_ARCHS:%=sm_%),$(if $(NVCC),$(NVCC): not used (CUDA=0)$(comma) )no GPU backend))
 
 # ---- Installing -----------------------------------------------------------------------------------------------------
 docs := $(wildcard README.md LICENSE CHANGELOG.md CITATION.cff CONTRIBUTING.md results/README.md datasets/README.md \
     datasets/letters.png results/pictures/*.png)
 report := $(wildcard results/report.py results/analysis.ipynb results/report_lib/*.py)
-jobs := $(wildcard jobs/*.slurm jobs/*.sh jobs/*.md)
+jobs := $(wildcard jobs/*.slurm jobs/*.sh jobs/*.md jobs/*.yaml)
 man := $(wildcard man/*.1)
 bindir = $(DESTDIR)$(PREFIX)/bin
 mandir = $(DESTDIR)$(PREFIX)/share/man/man1

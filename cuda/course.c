@@ -72,7 +72,7 @@ static int only_this_trial(const struct lm_trial *trial, struct lm_training_resu
 {
     if (err->code == LM_STOPPED || !lm_gpu_alive())
         return err->code;
-    lm_training_begin(trial, result);
+    lm_training_begin(trial, 0, result);
     snprintf(result->reason, sizeof result->reason, "%.*s", (int)sizeof result->reason - 1, err->text);
     return LM_OK;
 }
@@ -89,7 +89,7 @@ int lm_gpu_train(void *session, const struct lm_trial *trial, size_t n, struct l
                                        .result = &result[k],
                                        .rate = trial[k].learning_rate,
                                        .ticker = {tick, start, 0}};
-        lm_training_begin(&trial[k], &result[k]);
+        lm_training_begin(&trial[k], 0, &result[k]);
         code = train_one(s, &course, err);
         if (code != LM_OK)
             code = only_this_trial(&trial[k], &result[k], err);

@@ -296,7 +296,7 @@ static int gather(struct fast_run *run, const struct lm_trial *trial, size_t n, 
         return lm_fail_memory(err, n * sizeof *run->replica, "a group of trials");
     for (size_t k = 0; k < n; k++)
         if (takes(run->session, &trial[k])) {
-            lm_training_begin(&trial[k], &result[k]);
+            lm_training_begin(&trial[k], 0, &result[k]);
             run->trial[run->count] = &trial[k];
             run->result[run->count++] = &result[k];
         }

@@ -13,6 +13,7 @@ struct lm_call {
 };
 
 int lm_command_run(const struct lm_call *call);
+int lm_command_sweep(const struct lm_call *call);
 int lm_command_infer(const struct lm_call *call);
 int lm_command_predict(const struct lm_call *call);
 int lm_command_bench(const struct lm_call *call);

@@ -1,5 +1,6 @@
 /* info.c: `libras_mpi info`. */
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "devices.h"
@@ -7,6 +8,7 @@
 #include "prepare.h"
 #include "provenance.h"
 #include "report.h"
+#include "sweep_yaml.h"
 #include "voc.h"
 
 static void print_backends(FILE *f)
@@ -20,15 +22,20 @@ static void print_backends(FILE *f)
     }
 }
 
-static void print_pictures(FILE *f)
+static void print_libraries(FILE *f)
 {
     char text[120];
+    const char *yaml = lm_sweep_yaml_version();
     lm_picture_library(LM_PICTURE_JPEG, text, sizeof text);
     fprintf(f, "%-12s %s\n", "jpeg", text);
     lm_picture_library(LM_PICTURE_PNG, text, sizeof text);
     fprintf(f, "%-12s %s\n", "png", text);
     lm_voc_library(text, sizeof text);
     fprintf(f, "%-12s %s\n", "voc xml", text);
+    if (strcmp(yaml, "none") == 0)
+        fprintf(f, "%-12s no libyaml, so no sweep files\n", "yaml");
+    else
+        fprintf(f, "%-12s libyaml %s\n", "yaml", yaml);
 }
 
 int lm_command_info(const struct lm_call *call)
@@ -44,7 +51,7 @@ int lm_command_info(const struct lm_call *call)
         lm_versions(pair);
         for (int k = 0; k < LM_VERSIONS; k++)
             printf("%-12s %s\n", pair[k].name, pair[k].value);
-        print_pictures(stdout);
+        print_libraries(stdout);
         print_backends(stdout);
         lm_report_ranks(&results, stdout);
         code = lm_flush_stdout(&err);

@@ -36,9 +36,10 @@ int lm_keeper_begin(struct lm_keeper *keeper, const struct lm_options *options, 
                                  .first = UINT64_MAX,
                                  .n_replicas = replicas};
     keeper->replica = calloc(replicas ? replicas : 1, sizeof *keeper->replica);
-    keeper->best = calloc(top ? top : 1, sizeof *keeper->best);
-    if (!keeper->replica || !keeper->best)
-        return lm_fail_memory(err, top * sizeof *keeper->best, "the trials to be kept");
+    if (!keeper->replica)
+        return lm_fail_memory(err, replicas * sizeof *keeper->replica, "the trials to be trained again");
+    if (lm_best_begin(&keeper->best, top, 0, err) != LM_OK)
+        return err->code;
     return options->keep == LM_KEEP_ALL ? declare_all(keeper, err) : LM_OK;
 }
 
@@ -96,31 +97,14 @@ static int keep_replica(struct lm_keeper *keeper, const struct lm_report *report
     return LM_OK;
 }
 
-/* Is a better than b? A loss that is not a number is worse than any. */
-static int better(const struct lm_candidate *a, const struct lm_candidate *b)
-{
-    double x = isnan(a->validation_loss) ? INFINITY : a->validation_loss;
-    double y = isnan(b->validation_loss) ? INFINITY : b->validation_loss;
-    return x != y ? x < y : a->trial < b->trial;
-}
-
+/* Workers send the weights of those that can be among the best. */
 static int keep_best(struct lm_keeper *keeper, const struct lm_report *report, struct lm_shape shape,
                      struct lm_error *err)
 {
-    uint64_t room = keeper->options->keep_top < keeper->trials ? keeper->options->keep_top : keeper->trials;
-    struct lm_candidate candidate = {report->trial, report->outcome.validation_loss, NULL};
-    if (!report->parameters || (keeper->n_best == room && !better(&candidate, &keeper->best[keeper->worst])))
+    const struct lm_rating rating = {.trial = report->trial, .loss = report->outcome.validation_loss};
+    if (!report->parameters || !lm_best_wants(&keeper->best, &rating))
         return LM_OK;
-    if (!(candidate.parameters = copy_of(report->parameters, shape, err)))
-        return err->code;
-    uint64_t place = keeper->n_best < room ? keeper->n_best++ : keeper->worst;
-    free(keeper->best[place].parameters);
-    keeper->best[place] = candidate;
-    keeper->worst = 0;
-    for (uint64_t k = 1; k < keeper->n_best; k++)
-        if (better(&keeper->best[keeper->worst], &keeper->best[k]))
-            keeper->worst = k;
-    return LM_OK;
+    return lm_best_put(&keeper->best, &rating, report->parameters, lm_network_floats(shape), err);
 }
 
 int lm_keeper_take(void *context, const struct lm_report *report, struct lm_error *err)
@@ -147,23 +131,23 @@ int lm_keeper_take(void *context, const struct lm_report *report, struct lm_erro
 
 static int by_trial(const void *a, const void *b)
 {
-    const struct lm_candidate *x = a, *y = b;
-    return (x->trial > y->trial) - (x->trial < y->trial);
+    const struct lm_best_entry *x = a, *y = b;
+    return (x->rating.trial > y->rating.trial) - (x->rating.trial < y->rating.trial);
 }
 
 static int write_shape(struct lm_keeper *keeper, struct lm_shape shape, struct lm_error *err)
 {
     uint64_t rows = 0, row = 0;
     size_t group;
-    for (uint64_t k = 0; k < keeper->n_best; k++)
-        rows += (uint64_t)lm_shape_equal(keeper->results->trial[keeper->best[k].trial].shape, shape);
+    for (uint64_t k = 0; k < keeper->best.n; k++)
+        rows += (uint64_t)lm_shape_equal(keeper->results->trial[keeper->best.entry[k].rating.trial].shape, shape);
     if (rows == 0)
         return LM_OK;
     int code = lm_results_add_kept(keeper->writer, shape, rows, &group, err);
-    for (uint64_t k = 0; k < keeper->n_best && code == LM_OK; k++)
-        if (lm_shape_equal(keeper->results->trial[keeper->best[k].trial].shape, shape))
-            code = lm_results_put_weights(keeper->writer, group, row++, keeper->best[k].trial,
-                                          keeper->best[k].parameters, err);
+    for (uint64_t k = 0; k < keeper->best.n && code == LM_OK; k++)
+        if (lm_shape_equal(keeper->results->trial[keeper->best.entry[k].rating.trial].shape, shape))
+            code = lm_results_put_weights(keeper->writer, group, row++, keeper->best.entry[k].rating.trial,
+                                          keeper->best.entry[k].parameters, err);
     return code;
 }
 
@@ -172,7 +156,7 @@ static void blank_test_scores(struct lm_keeper *keeper)
 {
     uint64_t next = 0;
     for (uint64_t t = 0; t < keeper->trials; t++) {
-        if (next < keeper->n_best && keeper->best[next].trial == t) {
+        if (next < keeper->best.n && keeper->best.entry[next].rating.trial == t) {
             next++;
             continue;
         }
@@ -187,7 +171,7 @@ int lm_keeper_finish(struct lm_keeper *keeper, struct lm_error *err)
     int code = LM_OK;
     if (keeper->options->keep != LM_KEEP_TOP)
         return LM_OK;
-    qsort(keeper->best, keeper->n_best, sizeof *keeper->best, by_trial);
+    qsort(keeper->best.entry, keeper->best.n, sizeof *keeper->best.entry, by_trial);
     for (size_t s = 0; s < shapes->n && code == LM_OK; s++)
         code = write_shape(keeper, shapes->shape[s], err);
     blank_test_scores(keeper);
@@ -196,9 +180,7 @@ int lm_keeper_finish(struct lm_keeper *keeper, struct lm_error *err)
 
 void lm_keeper_end(struct lm_keeper *keeper)
 {
-    for (uint64_t k = 0; keeper->best && k < keeper->n_best; k++)
-        free(keeper->best[k].parameters);
-    free(keeper->best);
+    lm_best_end(&keeper->best);
     free(keeper->first_parameters);
     free(keeper->first_loss);
     lm_replicas_free(keeper->replica, keeper->n_replicas);

@@ -3,16 +3,11 @@
 #define LM_KEEP_H
 
 #include "axis.h"
+#include "best.h"
 #include "options.h"
 #include "replicas.h"
 #include "results.h"
 #include "schedule.h"
-
-struct lm_candidate {
-    uint64_t trial;
-    double validation_loss;
-    float *parameters; /* owned */
-};
 
 struct lm_keeper {
     const struct lm_options *options;
@@ -29,9 +24,7 @@ struct lm_keeper {
     uint64_t n_replicas;
     struct lm_replica *replica;
 
-    /* --keep-weights top:K: the best so far, unsorted; worst is the place of the worst of them */
-    struct lm_candidate *best;
-    uint64_t n_best, worst;
+    struct lm_best best; /* --keep-weights top:K */
 };
 
 /* Declares the groups of weights in the file. results has room for all trials. */

@@ -126,8 +126,9 @@ int lm_prepare_output(const struct lm_call *call, struct lm_output *output)
     if (call->world->rank == 0) {
         char standard[200];
         lm_default_out(standard, sizeof standard);
-        code =
-            lm_output_reserve(call->options->out ? call->options->out : standard, call->options->force, output, &err);
+        /* --resume may find its file complete, and replaces it by one that has all of it. */
+        code = lm_output_reserve(call->options->out ? call->options->out : standard,
+                                 call->options->force || call->options->resume, output, &err);
         if (code == LM_OK && output->found_stray)
             lm_note(call->world, "%s: a run that was killed had left it; removed", output->part);
         if (code == LM_OK)

@@ -222,14 +222,6 @@ void lm_report_phases(const struct lm_report_input *input, FILE *f)
             "total", times->total);
 }
 
-static double updates_done(const struct lm_results *results)
-{
-    double updates = 0.0;
-    for (uint64_t t = 0; t < results->n_trials; t++)
-        updates += (double)results->outcome[t].epochs_run * (double)results->n_train;
-    return updates;
-}
-
 /* A rate with its unit in the key; n/a where nothing valid was measured. */
 static void put_rate(FILE *f, const char *key, double work, double seconds, int valid)
 {
@@ -242,15 +234,16 @@ static void put_rate(FILE *f, const char *key, double work, double seconds, int 
 void lm_report_figure_of_merit(const struct lm_report_input *input, FILE *f)
 {
     const struct lm_results *results = input->results;
-    int trains = input->call->options->command == LM_COMMAND_RUN, valid = input->code == LM_OK;
+    int trains = input->call->options->command == LM_COMMAND_RUN || input->call->options->command == LM_COMMAND_SWEEP,
+        valid = input->code == LM_OK;
     size_t slowest_rank;
     double infer = slowest(results, LM_PHASE_INFER, &slowest_rank);
     if (trains)
         slowest(results, LM_PHASE_TRAIN, &slowest_rank);
     fprintf(f, "FOM");
     if (trains) {
-        put_rate(f, "train_sample_updates_per_s", updates_done(results), input->times->train, valid);
-        put_rate(f, "trainings_per_s", (double)results->n_trials, input->times->train, valid);
+        put_rate(f, "train_sample_updates_per_s", input->times->updates, input->times->train, valid);
+        put_rate(f, "trainings_per_s", (double)input->times->trainings, input->times->train, valid);
     }
     put_rate(f, "infer_samples_per_s", (double)results->n_scores, infer, valid);
     fprintf(f, " scope=end_to_end ranks=%zu gpus=%zu slowest_rank=%zu status=%s\n", results->n_ranks,

@@ -13,6 +13,8 @@ struct lm_times {
     double train; /* between the two barriers round all training */
     double file;  /* writing and flushing the results file */
     double total;
+    uint64_t trainings; /* trials that ended in these seconds: a sweep that goes on has others, too */
+    double updates;     /* training steps of theirs */
 };
 
 struct lm_report_input {

@@ -1,12 +1,13 @@
-/* schedule.c: see schedule.h.
+/* schedule.c: see schedule.h. Rank 0's half; the worker's is schedule_worker.c, what they say schedule_messages.h.
  *
- * Rank 0 hands out runs of consecutive trials, large ones first, single ones near the end, so that neither many short
- * trials nor a few long ones leave anybody idle; and it trains trials itself. While it trains, the backend calls its
- * tick every few hundred samples, and there it takes results and hands out work: no thread, no waiting.
- * A worker's message with the last result of its run is also its request for the next one. A message holds all results
- * of a few milliseconds: those of a GPU come by the thousand, and one message each would be most of rank 0's time.
+ * Rank 0 hands out runs of tasks, large ones first, single ones near the end, so that neither many short trials nor a
+ * few long ones leave anybody idle; and it trains trials itself. While it trains, the backend calls its tick every few
+ * hundred samples, and there it takes results and hands out work: no thread, no waiting.
  *
- * Nothing here decides an answer: a trial is a function of its number, and results are stored by number.
+ * Nothing here decides an answer: a trial is a function of its parameters, and results are stored by number.
+ *
+ * A stop begins when rank 0 or a worker has been told so by a signal. Nobody gets new tasks; what has begun may end
+ * within a grace, or leaves its last snapshot; every worker that was not at its end yet says a last word.
  */
 #include "schedule.h"
 
@@ -14,306 +15,278 @@
 #include <string.h>
 
 #include "batch.h"
-#include "progress.h"
-#include "replica_choice.h"
+#include "schedule_messages.h"
+#include "stop.h"
 
-enum { TAG_READY = 1, TAG_WORK, TAG_RESULT };
-
-/* How many consecutive trials are handed out at once to a rank that trains one after the other. */
+/* How many tasks are handed out at once to a rank that trains one after the other. */
 #define LONGEST_RUN 64
 
 #define SECONDS_BETWEEN_LOOKS 3e-4
+#define SECONDS_OF_GRACE      2.0
 
-/* There is a message so often at most, unless it has so many bytes already. */
-#define SECONDS_A_MESSAGE 5e-3
-#define BYTES_A_MESSAGE   ((size_t)256 << 10)
+/* A rank that trains many at once gets so many that they take about this long: they come back together, and until then
+ * nobody has them but that rank. What a step of all at once costs is an H200's, a guess on other GPUs. */
+#define SECONDS_A_SHARE 3.0
+#define SECONDS_A_STEP  0.75e-6
 
-/* Rank 0 -> worker. count 0: there is no more. */
-struct work {
-    uint64_t first, count;
-    uint64_t lowest_ok; /* the lowest trial known to have parameters */
-};
-
-/* Worker -> rank 0, followed by the losses and the parameters, and so on for each result of the message; each begins at
- * a multiple of 8 bytes. The same program runs on all ranks, so it is sent as it lies in memory. */
-struct result_head {
-    uint64_t trial;
-    struct lm_outcome outcome;
-    struct lm_trial_execution execution;
-    uint64_t losses, parameters; /* how many follow */
-};
-
-/* ---- worker ---- */
-
-struct worker {
-    const struct lm_schedule *schedule;
-    struct work work;
-    unsigned char *message; /* grows to the longest */
-    size_t room, used;
-    double sent; /* lm_now() of the last message: after a slow trial a result goes at once */
-};
-
-static size_t result_bytes(const struct result_head *head)
-{
-    return (sizeof *head + head->losses * sizeof(double) + head->parameters * sizeof(float) + 7) / 8 * 8;
-}
-
-static int grow(unsigned char **bytes, size_t *room, size_t wanted, struct lm_error *err)
-{
-    if (wanted <= *room)
-        return LM_OK;
-    unsigned char *more = realloc(*bytes, wanted);
-    if (!more)
-        return lm_fail_memory(err, wanted, "a message");
-    *bytes = more;
-    *room = wanted;
-    return LM_OK;
-}
-
-static int wants_parameters(const struct worker *worker, const struct lm_report *report)
-{
-    const struct lm_schedule *schedule = worker->schedule;
-    return report->parameters && (schedule->all_parameters || report->trial <= worker->work.lowest_ok ||
-                                  lm_replica_is(lm_grid_size(schedule->grid), schedule->replicas, report->trial));
-}
-
-static void send_results(struct worker *worker)
-{
-    const struct lm_world *world = worker->schedule->world;
-    if (worker->used > 0)
-        LM_MPI(world, MPI_Send(worker->message, (int)worker->used, MPI_BYTE, 0, TAG_RESULT, world->comm));
-    worker->used = 0;
-    worker->sent = lm_now();
-}
-
-static int send_result(void *context, const struct lm_report *report, struct lm_error *err)
-{
-    struct worker *worker = context;
-    struct lm_trial trial = lm_grid_trial(worker->schedule->grid, report->trial);
-    struct result_head head = {.trial = report->trial, .outcome = report->outcome, .execution = report->execution};
-    head.losses = report->outcome.epochs_run;
-    head.parameters = wants_parameters(worker, report) ? lm_network_floats(trial.shape) : 0;
-    size_t size = result_bytes(&head), loss_bytes = head.losses * sizeof(double);
-    if (worker->used + size > BYTES_A_MESSAGE)
-        send_results(worker);
-    if (grow(&worker->message, &worker->room, worker->used + size, err) != LM_OK)
-        return err->code;
-    unsigned char *to = worker->message + worker->used;
-    memset(to + size - 8, 0, 8);
-    memcpy(to, &head, sizeof head);
-    memcpy(to + sizeof head, report->loss, loss_bytes);
-    if (head.parameters)
-        memcpy(to + sizeof head + loss_bytes, report->parameters, head.parameters * sizeof(float));
-    worker->used += size;
-    if (lm_now() - worker->sent > SECONDS_A_MESSAGE)
-        send_results(worker);
-    return LM_OK;
-}
-
-static void work_for_rank_0(const struct lm_schedule *schedule, double *seconds)
-{
-    const struct lm_world *world = schedule->world;
-    struct worker worker = {.schedule = schedule};
-    struct lm_tick no_tick = {0};
-    struct lm_error err;
-    LM_MPI(world, MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_READY, world->comm));
-    for (;;) {
-        LM_MPI(world,
-               MPI_Recv(&worker.work, sizeof worker.work, MPI_BYTE, 0, TAG_WORK, world->comm, MPI_STATUS_IGNORE));
-        if (worker.work.count == 0)
-            break;
-        size_t capacity = schedule->backend->capacity(schedule->session);
-        double start = lm_now();
-        for (uint64_t done = 0; done < worker.work.count;) {
-            uint64_t n = worker.work.count - done < capacity ? worker.work.count - done : capacity;
-            if (lm_train_batch(schedule, worker.work.first + done, n, no_tick, send_result, &worker, &err) != LM_OK)
-                lm_abort(world, &err);
-            done += n;
-        }
-        send_results(&worker);
-        *seconds += lm_now() - start;
-    }
-    free(worker.message);
-}
-
-/* ---- rank 0 ---- */
-
-struct master {
+struct lead {
     const struct lm_schedule *schedule;
     const struct lm_sink *sink;
-    uint64_t next, total, finished, lowest_ok;
-    double looked;  /* lm_now() of the last look at what has come in */
-    uint64_t *owed; /* (size): results that a rank still owes */
-    int active;     /* workers that have not been told that there is no more */
-    unsigned char *message;
-    size_t room;
-    struct lm_progress progress;
+    struct lm_task *task; /* (most): the ones that are handed out next */
+    size_t most;
+    uint64_t left;      /* tasks that the source has at most */
+    uint64_t lowest_ok; /* the lowest trial that has parameters */
+    double looked;      /* lm_now() of the last look at what has come in */
+    uint64_t *owed;     /* (size): results that a rank still owes */
+    int *is_active;     /* (size): it has not been told that there is no more */
+    int active;
+    double stop; /* lm_now() of the stop; 0: none */
+    struct lm_message message;
     struct lm_error err;
 };
+
+/* ---- how many at once ---- */
 
 static uint64_t divided_up(uint64_t n, uint64_t by)
 {
     return (n + by - 1) / by;
 }
 
+/* In whole turns, of trials of so many epochs. */
+static uint64_t quick(const struct lead *lead, uint64_t capacity, uint64_t turn)
+{
+    uint32_t epochs = lead->task[0].trial.epochs;
+    double seconds = SECONDS_A_STEP * (double)lead->schedule->problem->train.n * (double)epochs;
+    uint64_t turns = seconds * (double)(capacity / turn) > SECONDS_A_SHARE ? (uint64_t)(SECONDS_A_SHARE / seconds) : 0;
+    return turns > 0 ? turns * turn : seconds > SECONDS_A_SHARE ? turn : capacity;
+}
+
 /* For a rank that trains many at once: an equal share of all, in one call. Halves of what is left, and halves of those,
  * would be most of the time: a turn of a few trials takes as long as a full one. Only where a share is more than a rank
  * takes at once, the last ones are divided up once more, in whole turns. */
-static uint64_t many_at_once(const struct master *m, uint64_t left, uint64_t ranks, uint64_t capacity)
+static uint64_t many_at_once(const struct lead *lead, uint64_t ranks, uint64_t capacity)
 {
-    const struct lm_backend *backend = m->schedule->backend;
-    uint64_t turn = backend->turn ? backend->turn(m->schedule->session) : 1, share = divided_up(m->total, ranks);
+    const struct lm_schedule *schedule = lead->schedule;
+    uint64_t turn = schedule->backend->turn ? schedule->backend->turn(schedule->session) : 1;
+    uint64_t share = divided_up(schedule->source->total, ranks);
+    if (schedule->may_stop)
+        capacity = quick(lead, capacity, turn);
     if (share > capacity)
-        share = divided_up(divided_up(left, ranks), turn) * turn;
-    share = share < left ? share : left;
+        share = divided_up(divided_up(lead->left, ranks), turn) * turn;
+    share = share < lead->left ? share : lead->left;
     return share < capacity ? share : capacity;
 }
 
-/* The next run of trials for anyone: see the head of this file. */
-static struct work take_work(struct master *m)
+/* The next tasks for anyone, in lead->task: see the head of this file. The first one is looked at to tell how many. */
+static struct lm_work take_work(struct lead *lead)
 {
-    uint64_t left = m->total - m->next, ranks = (uint64_t)m->schedule->world->size;
-    uint64_t capacity = m->schedule->backend->capacity(m->schedule->session);
-    uint64_t count = left / (4 * ranks);
+    const struct lm_schedule *schedule = lead->schedule;
+    const struct lm_task_source *source = schedule->source;
+    struct lm_work work = {0, lead->lowest_ok};
+    uint64_t ranks = (uint64_t)schedule->world->size, capacity = schedule->backend->capacity(schedule->session);
+    if (lead->left == 0 || source->take(source->context, 1, lead->task) == 0) {
+        lead->left = 0;
+        return work;
+    }
+    uint64_t count = lead->left / (4 * ranks);
     count = count < LONGEST_RUN ? count : LONGEST_RUN;
     if (capacity > 1)
-        count = many_at_once(m, left, ranks, capacity);
-    if (count == 0 && left > 0)
-        count = 1;
-    struct work work = {m->next, count, m->lowest_ok};
-    m->next += count;
+        count = many_at_once(lead, ranks, capacity);
+    count = count < lead->most ? count : lead->most;
+    work.count = 1;
+    while (work.count < count) {
+        size_t n = source->take(source->context, (size_t)(count - work.count), lead->task + work.count);
+        if (n == 0)
+            break;
+        work.count += n;
+    }
+    lead->left -= work.count < lead->left ? work.count : lead->left;
     return work;
 }
 
-static void hand_out(struct master *m, int rank)
+static void hand_out(struct lead *lead, int rank)
 {
-    const struct lm_world *world = m->schedule->world;
-    struct work work = take_work(m);
-    m->owed[rank] = work.count;
-    if (work.count == 0)
-        m->active--;
-    LM_MPI(world, MPI_Send(&work, sizeof work, MPI_BYTE, rank, TAG_WORK, world->comm));
+    const struct lm_world *world = lead->schedule->world;
+    struct lm_work work = take_work(lead);
+    lead->owed[rank] = work.count;
+    if (lm_message_put_work(&lead->message, &work, lead->task, &lead->err) != LM_OK)
+        lm_abort(world, &lead->err);
+    lm_message_send(world, &lead->message, rank, LM_TAG_WORK);
+    lm_tasks_free(lead->task, work.count);
+    if (work.count == 0) {
+        lead->is_active[rank] = 0;
+        lead->active--;
+    }
 }
+
+/* ---- what comes in ---- */
 
 static int take_report(void *context, const struct lm_report *report, struct lm_error *err)
 {
-    struct master *m = context;
-    if (report->outcome.status == LM_TRIAL_OK && report->trial < m->lowest_ok)
-        m->lowest_ok = report->trial;
-    m->finished++;
-    return m->sink->take(m->sink->context, report, err);
+    struct lead *lead = context;
+    if (report->outcome.status == LM_TRIAL_OK && report->trial < lead->lowest_ok)
+        lead->lowest_ok = report->trial;
+    return lead->sink->take(lead->sink->context, report, err);
 }
 
-static void receive_results(struct master *m, int rank, int size)
+static void take_results(struct lead *lead, int rank)
 {
-    const struct lm_world *world = m->schedule->world;
     struct lm_error err;
-    struct result_head head;
-    if (grow(&m->message, &m->room, (size_t)size, &err) != LM_OK)
-        lm_abort(world, &err);
-    LM_MPI(world, MPI_Recv(m->message, size, MPI_BYTE, rank, TAG_RESULT, world->comm, MPI_STATUS_IGNORE));
-    for (const unsigned char *at = m->message; at < m->message + size; at += result_bytes(&head)) {
-        memcpy(&head, at, sizeof head);
-        /* The losses follow the head, whose size is a multiple of a double's: both are aligned. */
-        struct lm_report report = {.trial = head.trial, .outcome = head.outcome, .execution = head.execution};
-        report.loss = (const double *)(const void *)(at + sizeof head);
-        if (head.parameters)
-            report.parameters = (const float *)(const void *)(at + sizeof head + head.losses * sizeof(double));
-        if (take_report(m, &report, &err) != LM_OK)
-            lm_abort(world, &err);
-        m->owed[rank]--;
+    for (size_t at = 0; at < lead->message.used;) {
+        struct lm_report report = lm_message_next_report(&lead->message, &at);
+        if (take_report(lead, &report, &err) != LM_OK)
+            lm_abort(lead->schedule->world, &err);
+        lead->owed[rank] -= report.outcome.status != LM_TRIAL_NOT_RUN;
     }
-    if (m->owed[rank] == 0)
-        hand_out(m, rank);
+    if (lead->owed[rank] == 0 && lead->stop == 0.0)
+        hand_out(lead, rank);
 }
 
-static void serve(struct master *m, const MPI_Status *status)
+static void begin_stop(struct lead *lead)
 {
-    const struct lm_world *world = m->schedule->world;
-    int size = 0;
-    if (status->MPI_TAG == TAG_READY) {
-        LM_MPI(world, MPI_Recv(NULL, 0, MPI_BYTE, status->MPI_SOURCE, TAG_READY, world->comm, MPI_STATUS_IGNORE));
-        hand_out(m, status->MPI_SOURCE);
+    const struct lm_world *world = lead->schedule->world;
+    if (lead->stop > 0.0)
         return;
-    }
-    LM_MPI(world, MPI_Get_count(status, MPI_BYTE, &size));
-    receive_results(m, status->MPI_SOURCE, size);
+    lead->stop = lm_now();
+    for (int rank = 1; rank < world->size; rank++)
+        if (lead->is_active[rank])
+            lm_message_send(world, NULL, rank, LM_TAG_STOP);
 }
 
-/* Whatever has come in, without waiting. The fast kernels call it every few dozen microseconds, MPI's look at the
- * network costs one: so it looks a few times a millisecond. */
+static void serve(struct lead *lead, const MPI_Status *status)
+{
+    int rank = status->MPI_SOURCE;
+    lm_message_receive(lead->schedule->world, &lead->message, status);
+    switch (status->MPI_TAG) {
+    case LM_TAG_READY:
+        if (lead->stop == 0.0)
+            hand_out(lead, rank);
+        break;
+    case LM_TAG_RESULTS:
+        take_results(lead, rank);
+        break;
+    case LM_TAG_ASK_STOP:
+        begin_stop(lead);
+        break;
+    case LM_TAG_STOPPED:
+        lead->is_active[rank] = 0;
+        lead->active--;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whatever has come in, without waiting; 1 if anything had. */
+static int look(struct lead *lead)
+{
+    MPI_Status status;
+    int any = 0;
+    while (lead->active > 0 && lm_message_there(lead->schedule->world, MPI_ANY_SOURCE, MPI_ANY_TAG, &status)) {
+        serve(lead, &status);
+        any = 1;
+    }
+    if (lead->schedule->may_stop && lm_stop_asked())
+        begin_stop(lead);
+    if (lead->sink->pulse && lead->sink->pulse(lead->sink->context, &lead->err) != LM_OK)
+        lm_abort(lead->schedule->world, &lead->err);
+    return any;
+}
+
+/* The fast kernels call it every few dozen microseconds, MPI's look at the network costs one: so it looks a few times a
+ * millisecond. */
 static int tick(void *context)
 {
-    struct master *m = context;
-    const struct lm_world *world = m->schedule->world;
+    struct lead *lead = context;
     double t = lm_now();
-    if (t - m->looked < SECONDS_BETWEEN_LOOKS)
-        return 0;
-    m->looked = t;
-    int there = m->active > 0;
-    while (there) {
-        MPI_Status status;
-        LM_MPI(world, MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world->comm, &there, &status));
-        if (there)
-            serve(m, &status);
+    if (t - lead->looked >= SECONDS_BETWEEN_LOOKS) {
+        lead->looked = t;
+        look(lead);
     }
-    lm_progress_show(&m->progress, m->finished);
-    return 0;
+    return lead->stop > 0.0 && t - lead->stop > SECONDS_OF_GRACE;
 }
 
-/* Rank 0 has nothing left to train: it waits for the others. */
-static void wait_for_others(struct master *m)
+/* ---- the lead ---- */
+
+/* Rank 0's own tasks are as large as anybody's: but it has a task array of its own, since it hands out while it trains.
+ */
+static void train_own(struct lead *lead, double *seconds)
 {
-    const struct lm_world *world = m->schedule->world;
-    while (m->active > 0) {
-        MPI_Status status;
-        LM_MPI(world, MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, world->comm, &status));
-        serve(m, &status);
-        lm_progress_show(&m->progress, m->finished);
+    const struct lm_schedule *schedule = lead->schedule;
+    const struct lm_tick serve_others = {tick, lead};
+    size_t capacity = schedule->backend->capacity(schedule->session);
+    struct lm_error err;
+    struct lm_work work = take_work(lead);
+    struct lm_task *task = malloc((work.count + 1) * sizeof *task);
+    if (!task) {
+        lm_fail_memory(&err, work.count * sizeof *task, "tasks");
+        lm_abort(schedule->world, &err);
     }
+    memcpy(task, lead->task, work.count * sizeof *task);
+    double start = lm_now();
+    for (uint64_t done = 0; done < work.count && lead->stop == 0.0;) {
+        uint64_t n = work.count - done < capacity ? work.count - done : capacity;
+        int code = lm_train_batch(schedule, task + done, n, serve_others, take_report, lead, &err);
+        if (code != LM_OK && code != LM_STOPPED)
+            lm_abort(schedule->world, &err);
+        done += n;
+    }
+    *seconds += lm_now() - start;
+    lm_tasks_free(task, work.count);
+    free(task);
 }
 
-static void lead(const struct lm_schedule *schedule, const struct lm_sink *sink, double *seconds)
+static void begin(struct lead *lead)
 {
-    const struct lm_world *world = schedule->world;
-    uint64_t total = lm_grid_size(schedule->grid);
-    struct master m = {.schedule = schedule, .sink = sink, .total = total, .lowest_ok = UINT64_MAX};
-    m.active = world->size - 1;
-    m.owed = calloc((size_t)world->size, sizeof *m.owed);
-    if (!m.owed) {
-        lm_fail_memory(&m.err, (uint64_t)world->size * sizeof *m.owed, "the schedule");
-        lm_abort(world, &m.err);
+    const struct lm_schedule *schedule = lead->schedule;
+    size_t size = (size_t)schedule->world->size, capacity = schedule->backend->capacity(schedule->session);
+    lead->most = capacity > LONGEST_RUN ? capacity : LONGEST_RUN;
+    lead->left = schedule->source->total;
+    lead->lowest_ok = UINT64_MAX;
+    lead->active = schedule->world->size - 1;
+    lead->task = malloc(lead->most * sizeof *lead->task);
+    lead->owed = calloc(size, sizeof *lead->owed);
+    lead->is_active = calloc(size, sizeof *lead->is_active);
+    if (!lead->task || !lead->owed || !lead->is_active) {
+        lm_fail_memory(&lead->err, lead->most * sizeof *lead->task, "the schedule");
+        lm_abort(schedule->world, &lead->err);
     }
-    lm_progress_begin(&m.progress, world, "trials", total);
-    while (m.next < m.total) {
-        struct lm_tick serve_others = {tick, &m};
-        /* At least a moment for the others before each batch, and single trials for itself: it also has them to serve.
-         */
-        tick(&m);
-        if (m.next == m.total)
-            break;
-        struct work work = take_work(&m);
-        size_t capacity = schedule->backend->capacity(schedule->session);
-        double start = lm_now();
-        for (uint64_t done = 0; done < work.count;) {
-            uint64_t n = work.count - done < capacity ? work.count - done : capacity;
-            if (lm_train_batch(schedule, work.first + done, n, serve_others, take_report, &m, &m.err) != LM_OK)
-                lm_abort(world, &m.err);
-            done += n;
-        }
-        *seconds += lm_now() - start;
-    }
-    wait_for_others(&m);
-    lm_progress_end(&m.progress);
-    free(m.message);
-    free(m.owed);
+    for (size_t rank = 1; rank < size; rank++)
+        lead->is_active[rank] = 1;
 }
 
-void lm_schedule_run(const struct lm_schedule *schedule, const struct lm_sink *sink, double *seconds)
+static int lead_all(const struct lm_schedule *schedule, const struct lm_sink *sink, double *seconds)
 {
+    struct lead lead = {.schedule = schedule, .sink = sink};
+    unsigned looks = 0;
+    begin(&lead);
+    while (lead.left > 0 && lead.stop == 0.0) {
+        look(&lead); /* at least a moment for the others before each run of its own */
+        if (lead.left > 0 && lead.stop == 0.0)
+            train_own(&lead, seconds);
+    }
+    while (lead.active > 0) { /* nothing left to train: it waits for the others */
+        if (look(&lead))
+            looks = 0;
+        else
+            lm_message_pause(&looks);
+    }
+    int stopped = lead.stop > 0.0;
+    lm_message_end(&lead.message);
+    free(lead.task);
+    free(lead.owed);
+    free(lead.is_active);
+    return stopped ? LM_STOPPED : LM_OK;
+}
+
+int lm_schedule_run(const struct lm_schedule *schedule, const struct lm_sink *sink, double *seconds)
+{
+    int code;
     *seconds = 0.0;
     if (schedule->world->rank == 0)
-        lead(schedule, sink, seconds);
+        code = lead_all(schedule, sink, seconds);
     else
-        work_for_rank_0(schedule, seconds);
+        code = lm_schedule_work(schedule, seconds);
+    lm_broadcast(schedule->world, &code, sizeof code); /* a worker may have been at its end before the stop */
+    return code;
 }

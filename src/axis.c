@@ -1,19 +1,11 @@
-/* axis.c: see axis.h.
- *
- * A spaced axis never calls pow() or log(): a C library may differ from another one in the last bit. The ratio of a
- * logarithmic axis is an n-th root, found by bisection from + - * / alone, which IEEE 754 rounds the same everywhere
- * (Newton's method would need a good start: from a bad one it takes n steps for each factor of e). Values are rounded
- * to float at the end, and the two ends are exact.
- */
+/* axis.c: see axis.h. How the values are computed is in axis_values.c. */
 #include "axis.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "axis_values.h"
 #include "number.h"
-
-#define MOST_VALUES (UINT64_C(1) << 24)
 
 const struct lm_axis_rule lm_grid_rule[LM_GRID_AXES] = {
     {"--learning-rate", LM_AXIS_REAL, 0.0, 3.4e38, 1, 0}, {"--decay", LM_AXIS_REAL, 0.0, 1e3, 1, 0},
@@ -97,73 +89,6 @@ static int shape_value(const struct lm_axis_rule *rule, const char *text, size_t
     return LM_OK;
 }
 
-/* ---- the array ---- */
-
-static int make_room(const struct lm_axis_rule *rule, uint64_t n, struct lm_axis *axis, struct lm_error *err)
-{
-    if (n > MOST_VALUES)
-        return lm_fail(err, LM_BAD_INPUT, "%s: %llu values are more than %llu", rule->name, (unsigned long long)n,
-                       (unsigned long long)MOST_VALUES);
-    size_t size = rule->kind == LM_AXIS_SHAPE ? sizeof(struct lm_shape) : sizeof(float);
-    void *room = calloc(n, size);
-    if (!room)
-        return lm_fail_memory(err, n * size, "an axis");
-    if (rule->kind == LM_AXIS_REAL)
-        axis->real = room;
-    else if (rule->kind == LM_AXIS_WHOLE)
-        axis->whole = room;
-    else
-        axis->shape = room;
-    return LM_OK;
-}
-
-static void *values_of(struct lm_axis *axis, size_t *size)
-{
-    *size = axis->shape ? sizeof *axis->shape : sizeof(float);
-    return axis->real ? (void *)axis->real : axis->whole ? (void *)axis->whole : (void *)axis->shape;
-}
-
-/* qsort has no context: what is sorted carries its place and its bits. */
-struct keyed {
-    unsigned char bits[8];
-    size_t place;
-};
-
-static int by_bits_then_place(const void *a, const void *b)
-{
-    const struct keyed *x = a, *y = b;
-    int order = memcmp(x->bits, y->bits, sizeof x->bits);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
-}
-
-/* Keeps the first of equal values. */
-static int drop_repeats(struct lm_axis *axis, struct lm_error *err)
-{
-    size_t size, kept = 0;
-    unsigned char *value = values_of(axis, &size);
-    struct keyed *key = calloc(axis->n, sizeof *key);
-    unsigned char *repeat = calloc(axis->n, 1);
-    if (!key || !repeat) {
-        free(key);
-        free(repeat);
-        return lm_fail_memory(err, axis->n * sizeof *key, "an axis");
-    }
-    for (size_t k = 0; k < axis->n; k++) {
-        memcpy(key[k].bits, value + k * size, size);
-        key[k].place = k;
-    }
-    qsort(key, axis->n, sizeof *key, by_bits_then_place);
-    for (size_t k = 1; k < axis->n; k++)
-        repeat[key[k].place] = memcmp(key[k].bits, key[k - 1].bits, sizeof key->bits) == 0;
-    for (size_t k = 0; k < axis->n; k++)
-        if (!repeat[k])
-            memmove(value + kept++ * size, value + k * size, size);
-    axis->n = kept;
-    free(key);
-    free(repeat);
-    return LM_OK;
-}
-
 /* ---- the forms ---- */
 
 static int put_value(const struct lm_axis_rule *rule, const char *text, size_t n, struct lm_axis *axis,
@@ -193,7 +118,7 @@ static int parse_list(const struct lm_axis_rule *rule, const char *text, struct 
     uint64_t values = 1;
     for (const char *c = text; *c; c++)
         values += *c == ',';
-    int code = make_room(rule, values, axis, err);
+    int code = lm_axis_room(rule->name, rule->kind, values, axis, err);
     while (code == LM_OK) {
         size_t n = strcspn(text, ",");
         code = put_value(rule, text, n, axis, err);
@@ -204,31 +129,6 @@ static int parse_list(const struct lm_axis_rule *rule, const char *text, struct 
     return code;
 }
 
-static double power(double r, uint64_t n)
-{
-    double p = 1.0;
-    for (; n > 0; n /= 2, r *= r)
-        if (n % 2 == 1)
-            p *= r;
-    return p;
-}
-
-/* ratio^(1/n) for a finite ratio > 0, n >= 1: the largest r whose n-th power is not above ratio, by bisection until two
- * neighbouring doubles are left (53 halvings for the digits and one for each binary order of magnitude). */
-static double root(double ratio, uint64_t n)
-{
-    double low = 1.0, high = ratio;
-    if (ratio < 1.0)
-        return 1.0 / root(1.0 / ratio, n);
-    for (double middle = low + (high - low) / 2.0; middle > low && middle < high; middle = low + (high - low) / 2.0) {
-        if (power(middle, n) <= ratio)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static int parse_spaced(const struct lm_axis_rule *rule, const char *a, size_t a_size, const char *b, size_t b_size,
                         const char *spacing, struct lm_axis *axis, struct lm_error *err)
 {
@@ -236,19 +136,16 @@ static int parse_spaced(const struct lm_axis_rule *rule, const char *a, size_t a
     uint64_t n;
     int code, logarithmic = strncmp(spacing, "log", 3) == 0;
     if (rule->kind != LM_AXIS_REAL || (!logarithmic && strncmp(spacing, "lin", 3) != 0) ||
-        !lm_read_whole(spacing + 3, strlen(spacing + 3), 100000, &n) || n < 2)
+        !lm_read_whole(spacing + 3, strlen(spacing + 3), LM_AXIS_MOST_SPACE, &n) || n < 2)
         return lm_fail(err, LM_BAD_INPUT, "%s: '%s' is no spacing: %s", rule->name, spacing,
                        rule->kind == LM_AXIS_REAL ? "log16 or lin16, with 2 to 100000 values" : "write A:B");
     if ((code = real_value(rule, a, a_size, &from, err)) != LM_OK ||
-        (code = real_value(rule, b, b_size, &to, err)) != LM_OK || (code = make_room(rule, n, axis, err)) != LM_OK)
+        (code = real_value(rule, b, b_size, &to, err)) != LM_OK ||
+        (code = lm_axis_room(rule->name, rule->kind, n, axis, err)) != LM_OK)
         return code;
     if (logarithmic && !((float)from > 0.0f && (float)to > 0.0f)) /* 1e-320 becomes a 0, and the ratio infinite */
         return lm_fail(err, LM_BAD_INPUT, "%s: a logarithmic axis needs values above 0", rule->name);
-    double ratio = logarithmic ? root(to / from, n - 1) : 0.0, value = from;
-    for (uint64_t k = 0; k < n; k++, value *= ratio)
-        axis->real[k] = (float)(logarithmic ? value : from + (to - from) * (double)k / (double)(n - 1));
-    axis->real[n - 1] = (float)to;
-    axis->n = n;
+    lm_axis_space(from, to, logarithmic, n, axis);
     return LM_OK;
 }
 
@@ -265,11 +162,7 @@ static int parse_range(const struct lm_axis_rule *rule, const char *a, size_t a_
         return code;
     if (to < from)
         return lm_fail(err, LM_BAD_INPUT, "%s: %.*s:%s ends before it begins", rule->name, (int)a_size, a, b);
-    if ((code = make_room(rule, (to - from) / rule->step + 1, axis, err)) != LM_OK)
-        return code;
-    for (uint64_t value = from; value <= to; value += rule->step)
-        axis->whole[axis->n++] = (uint32_t)value;
-    return LM_OK;
+    return lm_axis_count(rule->name, (uint32_t)from, (uint32_t)to, rule->step, axis, err);
 }
 
 int lm_axis_parse(const struct lm_axis_rule *rule, const char *text, struct lm_axis *out, struct lm_error *err)
@@ -286,16 +179,8 @@ int lm_axis_parse(const struct lm_axis_rule *rule, const char *text, struct lm_a
                                 : parse_range(rule, text, first, b, out, err);
     }
     if (code == LM_OK)
-        code = drop_repeats(out, err);
+        code = lm_axis_drop_repeats(out, err);
     if (code != LM_OK)
         lm_axis_free(out);
     return code;
-}
-
-void lm_axis_free(struct lm_axis *axis)
-{
-    free(axis->real);
-    free(axis->whole);
-    free(axis->shape);
-    *axis = (struct lm_axis){0};
 }

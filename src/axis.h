@@ -43,6 +43,7 @@ struct lm_grid {
 };
 #define LM_GRID_AXES 7
 extern const struct lm_axis_rule lm_grid_rule[LM_GRID_AXES]; /* in the order of struct lm_grid */
+extern const char *const lm_grid_name[LM_GRID_AXES];         /* "learning_rate": as in files */
 struct lm_axis *lm_grid_axis(struct lm_grid *grid, int k);   /* the k-th axis, in the same order */
 
 #define LM_MAX_TRIALS (UINT64_C(1) << 32)

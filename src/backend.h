@@ -21,6 +21,15 @@ struct lm_tick {
     void *context;
 };
 
+/* Where a long training leaves its state now and then, for a checkpoint. One writes, the thread that trains; one reads,
+ * who ticks: `full` passes from 0 to 1 and back (__atomic, acquire and release), and says whose it is. */
+struct lm_snapshot {
+    int full;          /* 0: the training may write it; 1: it holds a state, until the reader sets 0 */
+    double every, due; /* s between two; not before this time of the steady clock */
+    uint32_t epochs;   /* done: their losses are in the result's loss[0 ... epochs-1], which do not change any more */
+    float *parameters; /* (lm_network_floats(shape)): after them */
+};
+
 /* What training one trial gives, in memory of the caller's. */
 struct lm_training_result {
     int status;          /* LM_TRIAL_OK, _DIVERGED or _FAILED */
@@ -29,6 +38,11 @@ struct lm_training_result {
     float *parameters;   /* (lm_network_floats(shape)); has a meaning only if status is LM_TRIAL_OK */
     char reason[160];    /* "" when ok */
     double seconds;      /* wall time of this trial's training */
+
+    /* In: so many epochs are done already; loss[0 ... begun-1] and parameters are as they were after them. The answer
+     * is the same if a backend starts anew, and some do. Out: the epochs that this call did not train. */
+    uint32_t begun;
+    struct lm_snapshot *snapshot; /* NULL: not wanted. Not every backend leaves any */
 };
 
 struct lm_backend {
@@ -48,6 +62,8 @@ struct lm_backend {
     /* How many trials take no longer together than one alone (a GPU's warps); NULL: one. capacity is a multiple of it.
      */
     size_t (*turn)(const void *session);
+
+    int continues; /* 1: train() goes on from result->begun, and leaves snapshots; 0: it starts anew, and leaves none */
 
     /* Trains trial[0..n). A trial that cannot be trained, or diverges, has that as its status; the call still returns
      * LM_OK. Anything else than LM_OK means that the backend itself is lost or was stopped. */

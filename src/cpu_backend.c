@@ -295,7 +295,7 @@ static int no_x86(struct lm_error *err)
 #define CPU_BACKEND(label, what, probing, opening)                                                                     \
     {                                                                                                                  \
         .name = label, .summary = what, .probe = probing, .open = opening, .close = lm_cpu_close,                      \
-        .capacity = lm_cpu_capacity, .train = lm_cpu_train, .infer = lm_cpu_infer,                                     \
+        .capacity = lm_cpu_capacity, .continues = 1, .train = lm_cpu_train, .infer = lm_cpu_infer,                     \
     }
 
 const struct lm_backend lm_backend_cpu_avx512 =

@@ -2,6 +2,9 @@
  */
 #include "axis.h"
 
+const char *const lm_grid_name[LM_GRID_AXES] = {"learning_rate", "decay", "initial_range", "epochs",
+                                                "hidden",        "seed",  "block"};
+
 struct lm_axis *lm_grid_axis(struct lm_grid *grid, int k)
 {
     struct lm_axis *const axis[LM_GRID_AXES] = {&grid->learning_rate, &grid->decay, &grid->initial_range, &grid->epochs,

@@ -16,6 +16,10 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
     [LM_COMMAND_RUN] = {"run", "", 0, 0,
                         "train a small sweep over the ranks, score the test samples, validate, write one HDF5 file "
                         "(the default)"},
+    [LM_COMMAND_SWEEP] =
+        {"sweep", "SPEC.yaml", 1, 1,
+         "a sweep from a file: grid, random, Latin hypercube or successive halving, with checkpoint and "
+         "--resume"},
     [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1,
                           "score a data folder or a packed file with stored weights, sharded over the ranks"},
     [LM_COMMAND_PREDICT] = {"predict", "RESULTS.h5 PICTURE...", 2, LM_MAX_OPERANDS,
@@ -69,6 +73,7 @@ TEXT_OPTION(device)
         return LM_OK;                                                                                                  \
     }
 FLAG_OPTION(force)
+FLAG_OPTION(resume)
 FLAG_OPTION(no_labels)
 FLAG_OPTION(whole)
 FLAG_OPTION(dry_run)
@@ -233,6 +238,15 @@ static int read_seconds(const struct lm_option *o, const char *text, struct lm_o
     return LM_OK;
 }
 
+static int read_checkpoint_every(const struct lm_option *o, const char *text, struct lm_options *options,
+                                 struct lm_error *err)
+{
+    if (!lm_read_real(text, strlen(text), &options->checkpoint_every) || options->checkpoint_every < 0.1 ||
+        options->checkpoint_every > 86400.0)
+        return lm_fail(err, LM_BAD_INPUT, "--%s: '%s' is no number of seconds from 0.1 to 86400", o->name, text);
+    return LM_OK;
+}
+
 static int read_keep(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
 {
     static const char *const word[] = {[LM_KEEP_ALL] = "all", [LM_KEEP_NONE] = "none"};
@@ -316,6 +330,7 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 /* ---- the table ---- */
 
 #define RUN     (1u << LM_COMMAND_RUN)
+#define SWEEP   (1u << LM_COMMAND_SWEEP)
 #define INFER   (1u << LM_COMMAND_INFER)
 #define PREDICT (1u << LM_COMMAND_PREDICT)
 #define VERIFY  (1u << LM_COMMAND_VERIFY)
@@ -324,15 +339,15 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 #define IMPORT  (1u << LM_COMMAND_IMPORT)
 #define INFO    (1u << LM_COMMAND_INFO)
 #define BENCH   (1u << LM_COMMAND_BENCH)
-#define ALL     (RUN | INFER | PREDICT | BENCH | VERIFY | EXPORT | SYNTH | IMPORT | INFO)
+#define ALL     (RUN | SWEEP | INFER | PREDICT | BENCH | VERIFY | EXPORT | SYNTH | IMPORT | INFO)
 
 const struct lm_option lm_option_table[] = {
-    {"data", 'd', "DIR", RUN | INFER | BENCH | VERIFY | EXPORT, read_data, write_data, 0, NULL,
+    {"data", 'd', "DIR", RUN | SWEEP | INFER | BENCH | VERIFY | EXPORT, read_data, write_data, 0, NULL,
      "folder with a CSV file a letter; infer and verify: or a packed file (default: $LIBRAS_DATA, else the built-in "
      "synthetic set; verify and export: what the file names)"},
-    {"out", 'o', "FILE", RUN | INFER, read_out, write_out, 0, NULL,
+    {"out", 'o', "FILE", RUN | SWEEP | INFER, read_out, write_out, 0, NULL,
      "results file (default: results/libras_<Slurm job or UTC time>.h5)"},
-    {"device", 0, "NAME", RUN | INFER, read_device, write_device, 0, "auto",
+    {"device", 0, "NAME", RUN | SWEEP | INFER, read_device, write_device, 0, "auto",
      "auto, cpu, gpu, or a variant that `libras_mpi info` lists, such as cpu-ref or gpu:batch; what was asked for is "
      "used, or the run ends with 4"},
     {"learning-rate", 0, "AXIS", RUN, read_axis, write_axis, 0, "0.02", "step of the gradient descent"},
@@ -355,16 +370,16 @@ const struct lm_option lm_option_table[] = {
     {"repeats", 0, "N", BENCH, read_repeats, write_repeats, 0, "5", "how often each variant is measured"},
     {"seconds", 0, "S", BENCH, read_seconds, NULL, 0, "20",
      "about how long each variant may train in all; a slow one trains fewer epochs"},
-    {"split-seed", 0, "N", RUN | BENCH, read_split_seed, write_split_seed, 0, "1337",
+    {"split-seed", 0, "N", RUN | SWEEP | BENCH, read_split_seed, write_split_seed, 0, "1337",
      "makes the split into training and test"},
-    {"split", 0, "random|tail", RUN, read_split, write_split, 0, "random",
+    {"split", 0, "random|tail", RUN | SWEEP, read_split, write_split, 0, "random",
      "random: by --split-seed; tail: the last 20 % of each letter, as the data set has them, are the test samples; for "
      "frames of videos"},
     {"holdout", 0, "X", RUN, read_holdout, write_holdout, 0, NULL,
      "share of each letter's training samples held out for selection (default: 0, or 0.1 with --keep-weights top:K)"},
     {"keep-weights", 0, "all|none|top:K", RUN, read_keep, write_keep, 0, "all",
      "whose weights are stored; top:K: the K best by validation loss"},
-    {"validate-replicas", 0, "K", RUN | VERIFY, read_validate_replicas, write_validate_replicas, 0, "1",
+    {"validate-replicas", 0, "K", RUN | SWEEP | VERIFY, read_validate_replicas, write_validate_replicas, 0, "1",
      "trials that the CPU reference trains again, to compare every bit"},
     {"trial", 0, "T", INFER | PREDICT | EXPORT, read_trial, write_trial, 0, NULL,
      "whose weights (default: the file's own choice, else the first that has weights)"},
@@ -385,15 +400,20 @@ const struct lm_option lm_option_table[] = {
     {"samples", 'n', "N", SYNTH, read_samples, write_samples, 0, NULL,
      "images of each letter (default: as many as the real set has, 4410 in all)"},
     {"seed", 's', "N", SYNTH, read_synth_seed, write_synth_seed, 0, "1", "makes the images"},
-    {"force", 'f', NULL, RUN | INFER | SYNTH | IMPORT, read_force, write_force, 0, NULL, "replace files that exist"},
-    {"dry-run", 0, NULL, RUN, read_dry_run, NULL, 0, NULL, "say what would be done, and end"},
+    {"force", 'f', NULL, RUN | SWEEP | INFER | SYNTH | IMPORT, read_force, write_force, 0, NULL,
+     "replace files that exist"},
+    {"dry-run", 0, NULL, RUN | SWEEP, read_dry_run, NULL, 0, NULL, "say what would be done, and end"},
     {"timeout", 0, "S", RUN | INFER, read_timeout, NULL, 0, NULL, "end with 1 after S seconds; nothing is written"},
     {"format", 0, "text|json|lab", RUN, read_format, NULL, 0, "text", "form of the report on stdout"},
-    {"format", 0, "text|json", INFER | PREDICT | BENCH | VERIFY, read_format, NULL, 0, "text",
+    {"resume", 0, NULL, SWEEP, read_resume, NULL, 0, NULL,
+     "go on with what FILE.ckpt or FILE has; without either, begin"},
+    {"checkpoint-every", 0, "S", SWEEP, read_checkpoint_every, NULL, 0, "5",
+     "seconds between two checkpoints: what a kill can cost"},
+    {"format", 0, "text|json", SWEEP | INFER | PREDICT | BENCH | VERIFY, read_format, NULL, 0, "text",
      "form of the report on stdout"},
     {"format", 0, "csv|json|lab", EXPORT, read_format, NULL, 0, "csv", "form of the export on stdout"},
     {"quiet", 'q', NULL, ALL, read_quiet, NULL, 0, NULL, "only errors on stderr, only the verdict on stdout"},
-    {"verbose", 'v', NULL, RUN, read_verbose, NULL, 0, NULL, "every rank's phases on stderr as they end"},
+    {"verbose", 'v', NULL, RUN | SWEEP, read_verbose, NULL, 0, NULL, "every rank's phases on stderr as they end"},
     {"help", 'h', NULL, ALL, read_help, NULL, 0, NULL, "this text"},
     {"version", 'V', NULL, ALL, read_version, NULL, 0, NULL, "version, and end"},
 };

@@ -7,11 +7,13 @@
 #include <stdint.h>
 
 #include "axis.h"
+#include "keep_kind.h"
 #include "split.h"
 #include "status.h"
 
 enum lm_command {
     LM_COMMAND_RUN,
+    LM_COMMAND_SWEEP,
     LM_COMMAND_INFER,
     LM_COMMAND_PREDICT,
     LM_COMMAND_BENCH,
@@ -25,7 +27,6 @@ enum lm_command {
 
 enum lm_format { LM_FORMAT_TEXT, LM_FORMAT_JSON, LM_FORMAT_LAB, LM_FORMAT_CSV };
 enum lm_packing { LM_PACKING_NONE, LM_PACKING_U8, LM_PACKING_F32 }; /* the types are those of packed.h */
-enum lm_keep { LM_KEEP_ALL, LM_KEEP_NONE, LM_KEEP_TOP };
 
 #define LM_MAX_OPERANDS 256 /* options.c says so in words */
 
@@ -62,7 +63,9 @@ struct lm_options {
     uint64_t repeats;          /* bench */
     double seconds;            /* bench: about so long for the training of each variant */
 
-    int force, dry_run, quiet, verbose;
+    double checkpoint_every; /* sweep: seconds */
+
+    int force, resume, dry_run, quiet, verbose;
     enum lm_format format;
 };
 

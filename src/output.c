@@ -281,6 +281,8 @@ static void release(struct lm_output *out)
     free(out->path);
     free(out->part);
     free(out->lock);
+    free(out->later[0]);
+    free(out->later[1]);
     *out = (struct lm_output){.lock_fd = -1};
 }
 
@@ -371,6 +373,9 @@ int lm_output_commit(struct lm_output *out, struct lm_error *err)
         return status;
     }
     status = name_it(out, err);
+    for (int k = 0; k < 2 && status == LM_OK; k++)
+        if (out->later[k])
+            unlink(out->later[k]);
     if (status == LM_OK) {
         char *folder = folder_of(out->path);
         status = folder ? flush(folder, O_DIRECTORY, err) : lm_fail_memory(err, strlen(out->path), "a name");
@@ -378,6 +383,13 @@ int lm_output_commit(struct lm_output *out, struct lm_error *err)
     }
     release(out);
     return status;
+}
+
+int lm_output_remove_later(struct lm_output *out, const char *a, const char *b, struct lm_error *err)
+{
+    out->later[0] = strdup(a);
+    out->later[1] = strdup(b);
+    return out->later[0] && out->later[1] ? LM_OK : lm_fail_memory(err, strlen(a) + strlen(b), "a path");
 }
 
 void lm_output_abandon(struct lm_output *out)

@@ -14,6 +14,7 @@ struct lm_output {
     char *lock; /* owned */
     int lock_fd;
     int force;
+    char *later[2];  /* owned: to be removed when FILE has its name; see lm_output_remove_later */
     int found_stray; /* 1: a killed run had left FILE.part, which was removed */
 };
 
@@ -24,6 +25,10 @@ int lm_output_reserve(const char *path, int force, struct lm_output *out, struct
 /* part is complete and closed: to disk (fsync of file and folder) and under its final name. Without force never over a
  * file that has appeared meanwhile. Frees *out in any case. */
 int lm_output_commit(struct lm_output *out, struct lm_error *err);
+
+/* Files that are of no use any more once FILE is complete: the commit removes them after FILE has its name and before
+ * another run can reserve it. Copied. */
+int lm_output_remove_later(struct lm_output *out, const char *a, const char *b, struct lm_error *err);
 
 /* Removes what was made, and frees *out. */
 void lm_output_abandon(struct lm_output *out);

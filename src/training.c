@@ -76,12 +76,13 @@ static double train_epoch(const struct lm_cpu_kernels *kernels, void *state, flo
     return sum;
 }
 
-void lm_training_begin(const struct lm_trial *trial, struct lm_training_result *result)
+void lm_training_begin(const struct lm_trial *trial, uint32_t begun, struct lm_training_result *result)
 {
+    result->begun = begun;
     result->status = LM_TRIAL_FAILED;
-    result->epochs_run = 0;
+    result->epochs_run = begun;
     result->reason[0] = '\0';
-    for (uint32_t epoch = 0; epoch < trial->epochs; epoch++)
+    for (uint32_t epoch = begun; epoch < trial->epochs; epoch++)
         result->loss[epoch] = NAN;
 }
 
@@ -103,13 +104,37 @@ void lm_training_finished(const struct lm_trial *trial, struct lm_training_resul
         }
 }
 
+/* The reader may still have the last one: then the next epoch tries again. */
+static void leave_snapshot(const struct lm_cpu_kernels *kernels, const void *state, uint32_t epochs,
+                           struct lm_snapshot *snapshot)
+{
+    double t = now();
+    if (t < snapshot->due || __atomic_load_n(&snapshot->full, __ATOMIC_ACQUIRE))
+        return;
+    kernels->get(state, snapshot->parameters);
+    snapshot->epochs = epochs;
+    snapshot->due = t + snapshot->every;
+    __atomic_store_n(&snapshot->full, 1, __ATOMIC_RELEASE);
+}
+
+/* What the epochs that are done have left in the order and the rate. */
+static float pass_over(const struct lm_trial *trial, uint32_t begun, struct lm_order *order)
+{
+    float rate = trial->learning_rate;
+    for (uint32_t epoch = 0; epoch < begun; epoch++) {
+        lm_order_next(order);
+        rate = rate * trial->decay;
+    }
+    return rate;
+}
+
 static int train_epochs(const struct lm_cpu_kernels *kernels, void *state, const struct lm_problem *problem,
                         const struct lm_trial *trial, struct lm_order *order, struct lm_training_result *result,
                         struct lm_tick tick, struct lm_error *err)
 {
-    float rate = trial->learning_rate;
+    float rate = pass_over(trial, result->begun, order);
     int stop = 0;
-    for (uint32_t epoch = 0; epoch < trial->epochs; epoch++) {
+    for (uint32_t epoch = result->begun; epoch < trial->epochs; epoch++) {
         lm_order_next(order);
         double sum = train_epoch(kernels, state, rate, &problem->train, order, tick, &stop);
         if (stop)
@@ -122,6 +147,8 @@ static int train_epochs(const struct lm_cpu_kernels *kernels, void *state, const
         result->loss[epoch] = loss;
         result->epochs_run = epoch + 1;
         rate = rate * trial->decay;
+        if (result->snapshot && epoch + 1 < trial->epochs)
+            leave_snapshot(kernels, state, epoch + 1, result->snapshot);
     }
     kernels->get(state, result->parameters);
     lm_training_finished(trial, result);
@@ -132,7 +159,8 @@ int lm_train_one(const struct lm_cpu_kernels *kernels, const struct lm_problem *
                  struct lm_training_result *result, struct lm_tick tick, struct lm_error *err)
 {
     double start = now();
-    lm_training_begin(trial, result);
+    uint32_t begun = result->begun <= trial->epochs ? result->begun : 0;
+    lm_training_begin(trial, begun, result);
 
     struct lm_order order;
     int code = lm_order_begin(&order, trial->seed, problem->count, problem->train.n, err);
@@ -143,7 +171,8 @@ int lm_train_one(const struct lm_cpu_kernels *kernels, const struct lm_problem *
         lm_order_end(&order);
         return lm_fail_memory(err, lm_network_floats(trial->shape) * sizeof(float), "a network");
     }
-    lm_network_initialise(trial->shape, trial->seed, trial->initial_range, result->parameters);
+    if (begun == 0)
+        lm_network_initialise(trial->shape, trial->seed, trial->initial_range, result->parameters);
     kernels->put(state, result->parameters);
     code = train_epochs(kernels, state, problem, trial, &order, result, tick, err);
     kernels->end(state);

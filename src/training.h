@@ -48,8 +48,9 @@ int lm_train_one(const struct lm_cpu_kernels *kernels, const struct lm_problem *
                  struct lm_training_result *result, struct lm_tick tick, struct lm_error *err);
 
 /* For every backend, so that all tell a training's course in the same words.
- * Before the first epoch: nothing done yet, and failed unless something better becomes of it. */
-void lm_training_begin(const struct lm_trial *trial, struct lm_training_result *result);
+ * Before the first epoch that is trained: `begun` are done (0, where a backend starts anew), and it has failed unless
+ * something better becomes of it. */
+void lm_training_begin(const struct lm_trial *trial, uint32_t begun, struct lm_training_result *result);
 /* The loss of this epoch (0, 1, ...) is not finite. */
 void lm_training_diverged(struct lm_training_result *result, uint32_t epoch);
 /* The end of a training whose losses were all finite: ok, or diverged if a parameter is not finite (the last steps may

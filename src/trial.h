@@ -7,6 +7,7 @@
 #ifndef LM_TRIAL_H
 #define LM_TRIAL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "network.h"
@@ -21,6 +22,14 @@ struct lm_trial {
     uint32_t block;      /* threads of the GPU block that trains it: a multiple of 32, 32 to 1024 */
     struct lm_shape shape;
 };
+
+/* Two trials that are one: all members equal, as numbers. */
+int lm_trial_equal(const struct lm_trial *a, const struct lm_trial *b);
+
+/* The fault for which a trial cannot be trained, as a reason for its row ("block 4096 is not a multiple of 32 from 32
+ * to 1024"), into text (size bytes, cut where it is longer). Returns 1, or 0 and an empty text if there is none. The
+ * limits are those of the command line (lm_grid_rule). */
+int lm_trial_fault(const struct lm_trial *trial, char *text, size_t size);
 
 enum lm_trial_status {
     LM_TRIAL_OK = 0,

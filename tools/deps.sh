@@ -58,12 +58,13 @@ need libopenmpi-dev "${MPICC:-mpicc}" have "${MPICC:-mpicc}"
 mpirun=${MPIRUN:-mpirun}
 need openmpi-bin "${mpirun%% *}" have "${mpirun%% *}"
 need "libhdf5-dev pkg-config" HDF5 tools/find-hdf5.sh
-# Pictures for `import` and `predict`: the program is built without them, too; its tests want all of it.
+# Pictures for `import` and `predict`, files for `sweep`: the program is built without them, too; its tests want all.
 bring=wish
 [ "$what" = run ] || bring=need
 $bring libjpeg-dev libjpeg tools/find-library.sh jpeg
 $bring libpng-dev libpng tools/find-library.sh png
 $bring libexpat1-dev expat tools/find-library.sh expat
+$bring libyaml-dev libyaml tools/find-library.sh yaml
 if [ "$what" = check ]; then
     need g++ "a C++ compiler" have "${CXX:-g++}"
     need "libcmocka-dev pkg-config" cmocka have_cmocka

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# find-library.sh jpeg|png|expat: how to build with a library that `import` reads pictures or boxes by. Prints one line,
-# `VERSION FLAGS...`, or nothing and ends 1. By pkg-config; where that does not know it (clusters' modules often bring no
-# .pc files, only CPATH and LIBRARY_PATH), by building a program that calls it with CC, CPPFLAGS and LDFLAGS.
+# find-library.sh jpeg|png|expat|yaml: how to build with a library that the program can do without: what `import` reads
+# pictures or boxes by, and `sweep` its files. Prints one line, `VERSION FLAGS...`, or nothing and ends 1. By pkg-config;
+# where that does not know it (clusters' modules often bring no .pc files, only CPATH and LIBRARY_PATH), by building a
+# program that calls it with CC, CPPFLAGS and LDFLAGS.
 set -u
-what=${1:?usage: find-library.sh jpeg|png|expat}
+what=${1:?usage: find-library.sh jpeg|png|expat|yaml}
 pkg_config=${PKG_CONFIG:-pkg-config}
 
 case $what in
@@ -25,8 +26,13 @@ expat)
     source='#include <expat.h>
 int main(void) { return !XML_ExpatVersion(); }'
     ;;
+yaml)
+    pc=yaml-0.1 flag=-lyaml
+    source='#include <yaml.h>
+int main(void) { return !yaml_get_version_string(); }'
+    ;;
 *)
-    echo "find-library.sh: $what is none of jpeg, png, expat" >&2
+    echo "find-library.sh: $what is none of jpeg, png, expat, yaml" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,283 @@
+/* sweep_finish.c: from the checkpoint to the results file.
+ *
+ * Selection sees the validation samples alone. The test samples are scored for the leaders and nobody else: so nobody
+ * can choose by them, not even afterwards.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate.h"
+#include "replica_choice.h"
+#include "sweep.h"
+
+static int need(struct lm_sweep *sweep, uint64_t t, struct lm_record *record, struct lm_error *err)
+{
+    int found;
+    int code = lm_checkpoint_find(sweep->checkpoint, &sweep->job.results.trial[t], record, &found, err);
+    if (code == LM_OK && !found)
+        code = lm_fail(err, LM_FAILED, "trial %llu is not in '%s'", (unsigned long long)t, sweep->checkpoint_path);
+    return code;
+}
+
+/* ---- rows ---- */
+
+int lm_sweep_collect(struct lm_sweep *sweep, struct lm_error *err)
+{
+    struct lm_results *results = &sweep->job.results;
+    int code = LM_OK;
+    for (uint64_t t = 0; t < sweep->n && code == LM_OK; t++) {
+        struct lm_record record;
+        results->trial[t] = lm_sweep_trial(sweep, t, sweep->reached ? sweep->reached[t] : 0);
+        if ((code = need(sweep, t, &record, err)) != LM_OK)
+            break;
+        results->outcome[t] = record.outcome;
+        results->outcome[t].test_loss = results->outcome[t].test_accuracy = NAN;
+        results->execution[t] = record.execution;
+    }
+    return code;
+}
+
+/* ---- leaders ---- */
+
+static struct lm_rating rating_of(const struct lm_sweep *sweep, uint64_t t)
+{
+    const struct lm_outcome *outcome = &sweep->job.results.outcome[t];
+    return (struct lm_rating){.trial = t,
+                              .rung = sweep->reached ? sweep->reached[t] : 0,
+                              .loss = outcome->validation_loss,
+                              .accuracy = outcome->validation_accuracy};
+}
+
+/* The heap's entries leave it worst first. */
+static void sort_leaders(struct lm_best *best, uint64_t *leader)
+{
+    for (uint64_t k = best->n; k > 0; k--) {
+        uint64_t worst = 0;
+        for (uint64_t i = 1; i < k; i++)
+            if (lm_rating_better(best->by_accuracy, &best->entry[worst].rating, &best->entry[i].rating))
+                worst = i;
+        leader[k - 1] = best->entry[worst].rating.trial;
+        best->entry[worst] = best->entry[k - 1];
+    }
+}
+
+int lm_sweep_leaders(const struct lm_sweep *sweep, uint64_t **leader, uint64_t *n, struct lm_error *err)
+{
+    struct lm_best best;
+    int code = lm_best_begin(&best, sweep->leaders, sweep->spec.objective == LM_OBJECTIVE_VALIDATION_ACCURACY, err);
+    for (uint64_t t = 0; t < sweep->n && code == LM_OK; t++) {
+        const struct lm_rating rating = rating_of(sweep, t);
+        if (sweep->job.results.outcome[t].status == LM_TRIAL_OK && lm_best_wants(&best, &rating))
+            code = lm_best_put(&best, &rating, NULL, 0, err);
+    }
+    *n = best.n;
+    *leader = malloc((best.n + 1) * sizeof **leader);
+    if (code == LM_OK && !*leader)
+        code = lm_fail_memory(err, best.n * sizeof **leader, "the leaders");
+    if (code == LM_OK)
+        sort_leaders(&best, *leader);
+    lm_best_end(&best);
+    return code;
+}
+
+/* ---- test scores ---- */
+
+static int score_leader(struct lm_sweep *sweep, uint64_t t, float *scores, struct lm_error *err)
+{
+    const struct lm_job *job = &sweep->job;
+    const struct lm_samples *test = &job->problem.test;
+    struct lm_record record;
+    int code = need(sweep, t, &record, err);
+    if (code == LM_OK && !record.parameters)
+        code = lm_fail(err, LM_FAILED, "the weights of trial %llu are not in '%s'", (unsigned long long)t,
+                       sweep->checkpoint_path);
+    if (code == LM_OK)
+        code = job->backend->infer(job->session, record.trial.shape, record.parameters, test->x, test->n, scores, err);
+    if (code != LM_OK)
+        return code;
+    struct lm_metrics metrics = lm_evaluate(scores, test->label, test->n);
+    sweep->job.results.outcome[t].test_loss = metrics.loss;
+    sweep->job.results.outcome[t].test_accuracy = metrics.accuracy;
+    return LM_OK;
+}
+
+static int score_leaders(struct lm_sweep *sweep, const uint64_t *leader, uint64_t n, struct lm_error *err)
+{
+    size_t bytes = (sweep->job.problem.test.n * LM_CLASSES + 1) * sizeof(float);
+    float *scores = malloc(bytes);
+    int code = scores ? LM_OK : lm_fail_memory(err, bytes, "the leaders' scores");
+    for (uint64_t k = 0; k < n && code == LM_OK; k++)
+        code = score_leader(sweep, leader[k], scores, err);
+    free(scores);
+    return code;
+}
+
+/* ---- losses and weights ---- */
+
+static int put_losses(struct lm_sweep *sweep, struct lm_error *err)
+{
+    int code = LM_OK;
+    for (uint64_t t = 0; t < sweep->n && code == LM_OK; t++) {
+        struct lm_record record;
+        if (sweep->job.results.outcome[t].epochs_run > 0 && (code = need(sweep, t, &record, err)) == LM_OK)
+            code = lm_results_put_loss(sweep->job.writer, t, record.loss, record.outcome.epochs_run, err);
+    }
+    return code;
+}
+
+/* Weights of the trials in list (n), ascending, of one shape. */
+static int put_shape(struct lm_sweep *sweep, struct lm_shape shape, const uint64_t *list, uint64_t n,
+                     struct lm_error *err)
+{
+    uint64_t rows = 0, row = 0;
+    size_t group;
+    for (uint64_t k = 0; k < n; k++)
+        rows += (uint64_t)lm_shape_equal(sweep->job.results.trial[list[k]].shape, shape);
+    int code = lm_results_add_kept(sweep->job.writer, shape, rows, &group, err);
+    for (uint64_t k = 0; k < n && code == LM_OK; k++) {
+        struct lm_record record;
+        if (lm_shape_equal(sweep->job.results.trial[list[k]].shape, shape) &&
+            (code = need(sweep, list[k], &record, err)) == LM_OK)
+            code = lm_results_put_weights(sweep->job.writer, group, row++, list[k], record.parameters, err);
+    }
+    return code;
+}
+
+static int has_earlier(const struct lm_sweep *sweep, const uint64_t *list, uint64_t k)
+{
+    for (uint64_t i = 0; i < k; i++)
+        if (lm_shape_equal(sweep->job.results.trial[list[i]].shape, sweep->job.results.trial[list[k]].shape))
+            return 1;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The trials whose weights are stored, ascending. */
+static int list_kept(const struct lm_sweep *sweep, const uint64_t *leader, uint64_t n, uint64_t **list, uint64_t *kept,
+                     struct lm_error *err)
+{
+    int all = sweep->spec.keep == LM_KEEP_ALL;
+    *kept = 0;
+    *list = malloc(((all ? sweep->n : n) + 1) * sizeof **list);
+    if (!*list)
+        return lm_fail_memory(err, sweep->n * sizeof **list, "the trials that are kept");
+    for (uint64_t t = 0; all && t < sweep->n; t++)
+        if (sweep->job.results.outcome[t].status == LM_TRIAL_OK)
+            (*list)[(*kept)++] = t;
+    if (sweep->spec.keep == LM_KEEP_TOP) {
+        memcpy(*list, leader, n * sizeof **list);
+        *kept = n;
+        qsort(*list, (size_t)n, sizeof **list, by_number);
+    }
+    return LM_OK;
+}
+
+static int put_weights(struct lm_sweep *sweep, const uint64_t *leader, uint64_t n, struct lm_error *err)
+{
+    uint64_t *list, kept;
+    int code = list_kept(sweep, leader, n, &list, &kept, err);
+    for (uint64_t k = 0; k < kept && code == LM_OK; k++)
+        if (!has_earlier(sweep, list, k))
+            code = put_shape(sweep, sweep->job.results.trial[list[k]].shape, list, kept, err);
+    free(list);
+    return code;
+}
+
+/* ---- what the shared chapters need ---- */
+
+static int copy(const void *from, size_t bytes, void **to, struct lm_error *err)
+{
+    *to = malloc(bytes + 1);
+    if (!*to)
+        return lm_fail_memory(err, bytes, "a trial");
+    if (bytes)
+        memcpy(*to, from, bytes);
+    return LM_OK;
+}
+
+static int take_network(struct lm_sweep *sweep, uint64_t t, struct lm_error *err)
+{
+    struct lm_job *job = &sweep->job;
+    struct lm_record record;
+    void *parameters = NULL, *loss = NULL;
+    int code = need(sweep, t, &record, err);
+    if (code == LM_OK)
+        code = copy(record.parameters, lm_network_floats(record.trial.shape) * sizeof(float), &parameters, err);
+    if (code == LM_OK)
+        code = copy(record.loss, record.outcome.epochs_run * sizeof(double), &loss, err);
+    job->network = parameters;
+    job->network_loss = loss;
+    job->network_shape = job->results.trial[t].shape;
+    job->network_trial = t;
+    return code;
+}
+
+static int take_replica(struct lm_sweep *sweep, uint64_t t, struct lm_error *err)
+{
+    struct lm_job *job = &sweep->job;
+    struct lm_replica *replica = &job->replica[job->n_replicas];
+    struct lm_record record;
+    void *parameters = NULL, *loss = NULL;
+    int code = need(sweep, t, &record, err);
+    if (code == LM_OK)
+        code = copy(record.loss, record.outcome.epochs_run * sizeof(double), &loss, err);
+    if (code == LM_OK && record.parameters)
+        code = copy(record.parameters, lm_network_floats(record.trial.shape) * sizeof(float), &parameters, err);
+    *replica = (struct lm_replica){.number = t,
+                                   .trial = job->results.trial[t],
+                                   .outcome = job->results.outcome[t],
+                                   .untested = isnan(job->results.outcome[t].test_loss),
+                                   .loss = loss,
+                                   .parameters = parameters};
+    job->n_replicas++;
+    return code;
+}
+
+/* The best one, and others evenly spread. One that failed has nothing that could be compared. */
+static int take_replicas(struct lm_sweep *sweep, struct lm_error *err)
+{
+    struct lm_job *job = &sweep->job;
+    uint64_t wanted = job->call->options->validate_replicas;
+    wanted = wanted < sweep->n ? wanted : sweep->n;
+    int code = LM_OK;
+    job->replica = calloc(wanted + 1, sizeof *job->replica);
+    if (!job->replica)
+        return lm_fail_memory(err, wanted * sizeof *job->replica, "the trials to be trained again");
+    if (wanted > 0 && job->network_trial != UINT64_MAX)
+        code = take_replica(sweep, job->network_trial, err);
+    for (uint64_t k = 0; k + 1 < wanted && code == LM_OK; k++) {
+        uint64_t t = lm_replica_of(sweep->n, wanted - 1, k);
+        if (t != job->network_trial && job->results.outcome[t].status != LM_TRIAL_FAILED)
+            code = take_replica(sweep, t, err);
+    }
+    return code;
+}
+
+int lm_sweep_finish(struct lm_sweep *sweep, struct lm_error *err)
+{
+    struct lm_job *job = &sweep->job;
+    uint64_t *leader = NULL, n = 0;
+    job->network_trial = UINT64_MAX;
+    job->results.max_epochs = lm_sweep_longest(sweep);
+    int code = lm_sweep_leaders(sweep, &leader, &n, err);
+    if (code == LM_OK)
+        code = lm_results_create(job->output.part, sweep->n, job->results.max_epochs, &job->writer, err);
+    if (code == LM_OK)
+        code = score_leaders(sweep, leader, n, err);
+    if (code == LM_OK)
+        code = put_losses(sweep, err);
+    if (code == LM_OK)
+        code = put_weights(sweep, leader, n, err);
+    if (code == LM_OK && n > 0)
+        code = take_network(sweep, leader[0], err);
+    if (code == LM_OK)
+        code = take_replicas(sweep, err);
+    free(leader);
+    return code;
+}

@@ -1,0 +1,163 @@
+/* sweep_plan.c: from the specification to the trials, and what --dry-run tells of them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file_read.h"
+#include "sweep.h"
+#include "sweep_yaml.h"
+
+size_t lm_sweep_rungs(const struct lm_sweep_spec *spec)
+{
+    return spec->n_rungs ? spec->n_rungs : 1;
+}
+
+struct lm_trial lm_sweep_trial(const struct lm_sweep *sweep, uint64_t t, size_t rung)
+{
+    struct lm_trial trial = sweep->job.results.trial[t];
+    if (sweep->spec.n_rungs)
+        trial.epochs = sweep->spec.rung[rung];
+    return trial;
+}
+
+uint64_t lm_sweep_longest(const struct lm_sweep *sweep)
+{
+    uint64_t most = 1;
+    char fault[160];
+    for (uint64_t t = 0; t < sweep->n; t++) {
+        struct lm_trial trial = lm_sweep_trial(sweep, t, lm_sweep_rungs(&sweep->spec) - 1);
+        if (trial.epochs > most && !lm_trial_fault(&trial, fault, sizeof fault))
+            most = trial.epochs;
+    }
+    return most;
+}
+
+uint64_t lm_sweep_trainings(const struct lm_sweep_spec *spec, uint64_t n)
+{
+    uint64_t sum = 0;
+    for (size_t rung = 0; rung < lm_sweep_rungs(spec); rung++) {
+        sum += n;
+        n = spec->n_rungs ? lm_sweep_kept(spec, n) : n;
+    }
+    return sum;
+}
+
+static int read_text(const char *path, char **text, struct lm_error *err)
+{
+    uint8_t *bytes = NULL;
+    size_t n;
+    int code = lm_file_read(path, (size_t)1 << 20, &bytes, &n, err);
+    *text = (char *)bytes; /* a 0 stands behind it */
+    return code;
+}
+
+int lm_sweep_plan(struct lm_sweep *sweep, struct lm_error *err)
+{
+    const char *path = sweep->job.call->options->operand[0];
+    struct lm_trial *trial = NULL;
+    int code = lm_sweep_read(path, &sweep->spec, err);
+    if (code == LM_OK)
+        code = read_text(path, &sweep->text, err);
+    if (code == LM_OK)
+        code = lm_sweep_trials(&sweep->spec, &trial, &sweep->n, &sweep->drawn, err);
+    if (code == LM_OK)
+        code = lm_results_allocate(sweep->n, &sweep->job.results, err);
+    if (code == LM_OK) {
+        memcpy(sweep->job.results.trial, trial, sweep->n * sizeof *trial);
+        sweep->job.holdout = sweep->spec.holdout;
+        uint64_t wanted = sweep->spec.keep == LM_KEEP_TOP ? sweep->spec.keep_top : LM_SWEEP_LEADERS;
+        sweep->leaders = wanted < sweep->n ? wanted : sweep->n;
+        sweep->total = lm_sweep_trainings(&sweep->spec, sweep->n);
+    }
+    free(trial);
+    return code;
+}
+
+/* ---- --dry-run ---- */
+
+struct sizes {
+    uint64_t faults;
+    double epochs, losses, weights; /* epochs of all trainings; bytes of the file's losses and weights */
+    char fault[160];                /* the first one's */
+};
+
+static double longest_losses(const struct lm_sweep *sweep)
+{
+    return (double)sweep->n * (double)lm_sweep_longest(sweep) * sizeof(double);
+}
+
+/* Halving goes on from where a trial stood, so that a trial that survives trains its last rung's epochs in all. */
+static double halving_epochs(const struct lm_sweep *sweep)
+{
+    double sum = 0.0;
+    uint32_t before = 0;
+    uint64_t n = sweep->n;
+    for (size_t rung = 0; rung < sweep->spec.n_rungs; rung++) {
+        sum += (double)n * (double)(sweep->spec.rung[rung] - before);
+        before = sweep->spec.rung[rung];
+        n = lm_sweep_kept(&sweep->spec, n);
+    }
+    return sum;
+}
+
+static struct sizes measure(const struct lm_sweep *sweep)
+{
+    struct sizes sizes = {.losses = longest_losses(sweep)};
+    size_t last = lm_sweep_rungs(&sweep->spec) - 1;
+    double all = 0.0;
+    for (uint64_t t = 0; t < sweep->n; t++) {
+        char fault[160];
+        struct lm_trial trial = lm_sweep_trial(sweep, t, last);
+        if (lm_trial_fault(&trial, fault, sizeof fault)) {
+            if (sizes.faults++ == 0)
+                memcpy(sizes.fault, fault, sizeof fault);
+            continue;
+        }
+        sizes.epochs += (double)trial.epochs;
+        all += (double)lm_network_floats(trial.shape) * sizeof(float);
+    }
+    if (sweep->spec.n_rungs)
+        sizes.epochs = halving_epochs(sweep);
+    if (sweep->spec.keep == LM_KEEP_ALL)
+        sizes.weights = all;
+    else if (sweep->spec.keep == LM_KEEP_TOP && sweep->n > sizes.faults)
+        sizes.weights = all / (double)(sweep->n - sizes.faults) * (double)sweep->leaders;
+    return sizes;
+}
+
+static void show_rungs(const struct lm_sweep *sweep)
+{
+    uint64_t n = sweep->n;
+    for (size_t rung = 0; rung < sweep->spec.n_rungs; rung++) {
+        printf("rung %zu     %" PRIu64 " trials up to epoch %" PRIu32 "\n", rung, n, sweep->spec.rung[rung]);
+        n = lm_sweep_kept(&sweep->spec, n);
+    }
+}
+
+int lm_sweep_show_plan(struct lm_sweep *sweep, struct lm_error *err)
+{
+    const struct lm_sweep_spec *spec = &sweep->spec;
+    const struct lm_call *call = sweep->job.call;
+    struct sizes sizes = measure(sweep);
+    const double row = sizeof(struct lm_trial) + sizeof(struct lm_outcome) + sizeof(struct lm_trial_execution);
+    (void)err;
+    printf("dry run    %s: %" PRIu64 " trials over %d ranks", call->options->operand[0], sweep->n, call->world->size);
+    if (sweep->drawn != sweep->n)
+        printf(" (%" PRIu64 " drawn, %" PRIu64 " of them repeats)", sweep->drawn, sweep->drawn - sweep->n);
+    printf("\nsearch     %s, hold-out %g, objective %s\n", lm_search_text((int)spec->search), spec->holdout,
+           lm_objective_text((int)spec->objective));
+    show_rungs(sweep);
+    if (sizes.faults)
+        printf("cannot be  %" PRIu64 " trials, each a row of status failed; the first: %s\n", sizes.faults,
+               sizes.fault);
+    printf("epochs     %.0f in all\n", sizes.epochs);
+    printf("memory     about %.1f MB on rank 0 for the trials; a rank's own does not grow with their number\n",
+           1e-6 * (double)sweep->n * (row + 64.0));
+    printf("file       about %.1f MB of losses, %.1f MB of weights, %.1f MB of columns\n", 1e-6 * sizes.losses,
+           1e-6 * sizes.weights, 1e-6 * 200.0 * (double)sweep->n);
+    printf("checkpoint about %.1f MB, beside the file; removed when that is complete\n",
+           1e-6 * ((double)sweep->total * 192.0 + 8.0 * sizes.epochs + sizes.weights));
+    return lm_flush_stdout(err);
+}
