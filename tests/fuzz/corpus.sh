@@ -2,7 +2,7 @@
 # corpus.sh BUILD DIR: the seeds of every fuzz target, DIR/csv, DIR/packed, ...: made here, or committed in
 # tests/fuzz/seeds/NAME; and what fuzzing has found before, tests/fuzz/found/NAME.
 set -euo pipefail
-mkdir -p "$2"/{csv,packed,results,options}
+mkdir -p "$2"/{csv,packed,results,options,sweep}
 build=$(realpath "$1") to=$(realpath "$2")
 cd "$(dirname "$0")/../.."
 
@@ -68,6 +68,31 @@ bench --device cpu,gpu:batch --repeats 3 --seconds 2
 info --help
 --version
 runn --epohcs=3 -- -x --out= --keep-weights all
+LINES
+
+# ---- sweep files: the examples, and a line of each kind
+for file in jobs/*.yaml; do
+    cp "$file" "$to/sweep/good-${file##*/}"
+done
+n=0
+while read -r line; do
+    n=$((n + 1))
+    printf '%b' "$line" >"$to/sweep/$([ $n -gt 7 ] || echo good-)$n.yaml"
+done <<'LINES'
+parameters: {}
+{parameters: {block: [48, 4096, 32], epochs: [0, 2000000, 3], learning_rate: [1e30, -1, 0]}}
+parameters:\n  learning_rate: {from: 1e-45, to: 3.4e38, scale: log, count: 7}\n  seed: {from: 1, to: 9, step: 2}\n
+search: random\ntrials: 50\nparameters:\n  decay: {from: -1, to: 1}\n  block: [32, 64]\n
+search: latin\ntrials: 20\nparameters:\n  hidden: [32x16, [8, 4]]\n  learning_rate: {from: 1, to: 1e-3, scale: log}\n
+search: halving\ntrials: 30\nparameters: {seed: [1, 2, 3]}\nhalving:\n  rungs: [1, 2]\n  keep: 0.5\n
+%YAML 1.1\r\n---\r\nparameters: {}\r\nkeep_weights: all\r\nholdout: 0.9\r\n...\r\n
+parameters: &a {seed: *a}
+parameters: {seed: !!int 3}
+parameters:\n\tseed: 1
+parameters: {seed: [[[[[[[[[1]]]]]]]]]}
+serach: gird\nsearch: gird\nsearch: grid
+? [a, b]\n: |\n  text\n  more\n
+\xff\xfep\x00a\x00
 LINES
 
 for folder in tests/fuzz/seeds/* tests/fuzz/found/*; do

@@ -6,7 +6,7 @@
 tree="$scratch/São João/tree"
 mkdir -p "$tree"/{src,mpi,man,jobs,tests/unit}
 cp -R Makefile tools LICENSE CHANGELOG.md "$tree"
-echo 'hello' | tee "$tree/README.md" "$tree/man/libras_mpi.1" "$tree/jobs/sweep.slurm" >/dev/null
+echo 'hello' | tee "$tree/README.md" "$tree/man/libras_mpi.1" "$tree/jobs/sweep.slurm" "$tree/jobs/sweep.yaml" >/dev/null
 cd "$tree" || exit 1
 cat >src/reference.c <<'END'
 #define NAME2(a, b) a##b
@@ -130,10 +130,10 @@ expect_text stderr '^HDF5 is missing: apt-get install libhdf5-dev'
 rm "$bin/pkg-config"
 expect_exit 1 fake tools/find-hdf5.sh
 
-about "libraries for pictures"
+about "libraries that can be done without"
 machine
-with_pc libjpeg libpng expat
-for pair in jpeg:libjpeg png:libpng expat:expat; do
+with_pc libjpeg libpng expat yaml-0.1
+for pair in jpeg:libjpeg png:libpng expat:expat yaml:yaml-0.1; do
     expect_exit 0 fake tools/find-library.sh "${pair%:*}"
     expect_text stdout "^9.8.7 -I.*/inc -L/lib-of-${pair#*:} -lhdf5$"
 done
@@ -141,15 +141,21 @@ expect_exit 0 fake make info
 expect_text stdout '^libjpeg +9\.8\.7 +import reads JPEG$'
 expect_text stdout '^libpng +9\.8\.7 +import reads PNG$'
 expect_text stdout '^expat +9\.8\.7 +import reads boxes$'
+expect_text stdout '^libyaml +9\.8\.7 +sweep files$'
 expect_exit 0 fake make -n lib HDF5_LIBS=-lhdf5 PNG=0
-expect_text stdout '-DLM_HAVE_JPEG .*-DLM_HAVE_EXPAT .*-c src/tiny.c'
+expect_text stdout '-DLM_HAVE_JPEG .*-DLM_HAVE_EXPAT .*-DLM_HAVE_YAML .*-c src/tiny.c'
 expect_no_text stdout 'LM_HAVE_PNG'
+expect_exit 0 fake make -n lib HDF5_LIBS=-lhdf5 YAML=0
+expect_text stdout '-DLM_HAVE_JPEG .*-c src/tiny.c'
+expect_no_text stdout 'LM_HAVE_YAML|lib-of-yaml'
 expect_exit 0 fake make info PNG=0
 expect_text stdout '^libpng +missing +import reads none: PNG=0$'
+expect_exit 0 fake make info YAML=0
+expect_text stdout '^libyaml +missing +no sweep files: YAML=0$'
 with_pc # without .pc files: by building, or not
 command_of cc-works 'exit 0'
 command_of cc-fails 'exit 1'
-for what in jpeg png expat; do
+for what in jpeg png expat yaml; do
     expect_exit 0 fake env CC=cc-works tools/find-library.sh $what
     expect_text stdout "^unknown -l$what$"
     expect_exit 1 fake env CC=cc-fails tools/find-library.sh $what
@@ -157,8 +163,9 @@ done
 expect_exit 0 fake make info CC=cc-fails
 expect_text stdout '^libjpeg +missing +import reads none: apt-get install libjpeg-dev$'
 expect_text stdout '^expat +missing +import reads none: apt-get install libexpat1-dev$'
+expect_text stdout '^libyaml +missing +no sweep files: apt-get install libyaml-dev$'
 expect_exit 2 tools/find-library.sh gif
-expect_text stderr 'gif is none of jpeg, png, expat'
+expect_text stderr 'gif is none of jpeg, png, expat, yaml'
 
 about "MPI"
 machine mpicc
@@ -230,7 +237,7 @@ expect_text stdout 'ranks 2$'
 
 about "make install"
 expect_exit 0 make install DESTDIR="$scratch/d e" PREFIX=/opt/libras
-for file in bin/libras_mpi share/man/man1/libras_mpi.1 share/doc/libras_mpi/LICENSE share/libras_mpi/jobs/sweep.slurm; do
+for file in bin/libras_mpi share/man/man1/libras_mpi.1 share/doc/libras_mpi/LICENSE share/libras_mpi/jobs/sweep.{slurm,yaml}; do
     check "$file" test -f "$scratch/d e/opt/libras/$file"
 done
 check "the program can be run" test -x "$scratch/d e/opt/libras/bin/libras_mpi"
@@ -264,7 +271,7 @@ command_of no-pictures 'case "$*" in *-E*) exit 0 ;; *) exit 1 ;; esac'
 expect_exit 0 fake env HDF5_DIR="$scratch/module" CC=no-pictures tools/deps.sh run
 expect_no_text stderr '.'
 expect_exit 2 fake env HDF5_DIR="$scratch/module" CC=no-pictures tools/deps.sh check
-expect_text stderr '^make check: missing: .*libjpeg, libpng, expat'
+expect_text stderr '^make check: missing: .*libjpeg, libpng, expat, libyaml'
 machine mpicc mpirun h5cc h5pcc
 # From here on apt-get and sudo are inventions of this test.
 unset NO_INSTALL
@@ -287,7 +294,7 @@ if [ "$(id -u)" = 0 ]; then
     expect_no_text stderr '.'
     command_of no-pictures 'case "$*" in *-E*) exit 0 ;; *) exit 1 ;; esac'
     expect_exit 0 fake env HDF5_DIR="$scratch/module" CC=no-pictures tools/deps.sh run
-    expect_text stderr '^make run: missing: libjpeg, libpng, expat. Installing with apt-get: libjpeg-dev libpng-dev libexpat1-dev$'
+    expect_text stderr '^make run: missing: libjpeg, libpng, expat, libyaml. Installing with apt-get: libjpeg-dev libpng-dev libexpat1-dev libyaml-dev$'
     rm -f "$bin/mpicc"
     command_of apt-get 'exit 100'
     expect_exit 2 fake env HDF5_DIR="$scratch/module" tools/deps.sh run

@@ -199,6 +199,7 @@ static void test_kept(void **state)
                  {0.333333333, 3000000000, 999999999},
                  {0.999999999, LM_MAX_TRIALS, 4294967292},
                  {1e-9, LM_MAX_TRIALS, 5},
+                 {0.00000096, 1000000000, 960}, /* times 1e9 is a little less than 960 as a double */
                  {1e-12, 1000, 1}};
     (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
