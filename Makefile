@@ -111,7 +111,7 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all lib tests run check sanitize check-gpu perf bench format lint lint-c lint-shell help info install uninstall clean deps pictures
-.PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill
+.PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill check-resume
 
 # ---- The GPU backend ------------------------------------------------------------------------------------------------
 -include cuda/cuda.mk
@@ -236,6 +236,11 @@ sanitize:
 N ?= 200
 check-kill: all
 	@$(as_root) MPIRUN='$(MPIRUN) --oversubscribe' tests/mpi/kill_at_random.sh $(N)
+
+## check-resume: a sweep of 2,000 trials killed at random moments (N=100) and resumed: the bits of an unbroken run
+check-resume: N = 100
+check-resume: all
+	@$(as_root) MPIRUN='$(MPIRUN) --oversubscribe' tests/mpi/resume_at_random.sh $(N) $(ARGS)
 
 ## check-gpu: on a machine with a GPU: every variant bit for bit, and compute-sanitizer's four tools
 check-gpu:

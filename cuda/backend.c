@@ -87,9 +87,9 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
 #define TRAIN_FAST "all trials of 64-32-16-15 at once, a warp each"
 
 #define BACKEND(id, train_way, score_way, full_name, text)                                                             \
-    TABLE(id, train_way, score_way, full_name, text, capacity, NULL, lm_gpu_train, NULL)
+    TABLE(id, train_way, score_way, full_name, text, capacity, NULL, 0, lm_gpu_train, NULL)
 
-#define TABLE(id, train_way, score_way, full_name, text, how_many, at_once, training, evaluating)                      \
+#define TABLE(id, train_way, score_way, full_name, text, how_many, at_once, goes_on, training, evaluating)             \
     static int open_##id(const struct lm_problem *problem, void **session, struct lm_error *err)                       \
     {                                                                                                                  \
         static const struct lm_gpu_ways ways = {lm_gpu_train_##train_way, lm_gpu_score_##score_way};                   \
@@ -103,6 +103,7 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
         .close = close_session,                                                                                        \
         .capacity = how_many,                                                                                          \
         .turn = at_once,                                                                                               \
+        .continues = goes_on,                                                                                          \
         .train = training,                                                                                             \
         .evaluate = evaluating,                                                                                        \
         .infer = infer,                                                                                                \
@@ -112,7 +113,7 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
 #define PAIR(train, score, text)                                                                                       \
     BACKEND(train##_##score, train, score, "gpu:" #train "+" #score, text ", inference " #score)
 
-TABLE(fast, whole, tile, "gpu:fast", TRAIN_FAST ", inference tile", lm_gpu_fast_capacity, lm_gpu_fast_turn,
+TABLE(fast, whole, tile, "gpu:fast", TRAIN_FAST ", inference tile", lm_gpu_fast_capacity, lm_gpu_fast_turn, 1,
       lm_gpu_train_fast, lm_gpu_evaluate)
 
 LAB(naive, naive, TRAIN_NAIVE)

@@ -143,6 +143,52 @@ static int reserve(struct fast_run *run, struct lm_error *err)
     return code == LM_OK ? reserve_orders(run, err) : code;
 }
 
+/* ---- replicas that go on ---- */
+
+static uint32_t longest_begun(const struct fast_run *run)
+{
+    uint32_t most = 0;
+    for (size_t k = 0; k < run->count; k++)
+        most = run->replica[k].epoch > most ? run->replica[k].epoch : most;
+    return most;
+}
+
+/* Their networks, so that the kernel that begins finds them. */
+static int send_starts(struct fast_run *run, struct lm_error *err)
+{
+    struct lm_gpu_session *s = run->session;
+    const size_t bytes = LM_REPLICA_FLOATS * sizeof(float);
+    void *start;
+    if (longest_begun(run) == 0)
+        return LM_OK;
+    int code = lm_gpu_reserve(s, LM_GPU_STARTS, run->count * bytes, &start, err);
+    run->r.start = start;
+    for (size_t k = 0; k < run->count && code == LM_OK; k++)
+        if (run->replica[k].epoch > 0)
+            code = lm_gpu_copy_in(s, (char *)start + k * bytes, run->result[k]->parameters, bytes, err);
+    return code;
+}
+
+/* Orders are a small part of an epoch's time: of these, so many fit a launch. */
+#define WINDOWS_A_PASS 16
+
+static int pass_orders(struct fast_run *run, struct lm_error *err)
+{
+    struct lm_gpu_session *s = run->session;
+    uint32_t begun = longest_begun(run);
+    int code = LM_OK;
+    run->r.pass = run->r.window < UINT32_MAX / WINDOWS_A_PASS ? run->r.window * WINDOWS_A_PASS : UINT32_MAX;
+    for (run->r.passed = 0; run->r.passed < begun && code == LM_OK;) {
+        code = LM_GPU_LAUNCH(s, lm_launch_pass(run->r, s->block_shared, s->stream), "pass", err);
+        if (code == LM_OK)
+            code = lm_gpu_wait(s, run->ticker, "the orders of epochs that are done", err);
+        if (code == LM_OK && run->ticker->stop)
+            code = lm_fail(err, LM_STOPPED, "stopped before %zu trials went on", run->count);
+        run->r.passed = begun - run->r.passed > run->r.pass ? run->r.passed + run->r.pass : begun;
+    }
+    return code;
+}
+
 /* ---- a group's way ---- */
 
 static int send_replicas(struct fast_run *run, struct lm_error *err)
@@ -160,7 +206,11 @@ static int begin(struct fast_run *run, struct lm_error *err)
     if (!run->loss)
         return lm_fail_memory(err, run->count * run->r.window * sizeof *run->loss, "the losses of a window");
     code = send_replicas(run, err);
-    return code == LM_OK ? LM_GPU_LAUNCH(s, lm_launch_begin(run->r, s->stream), "begin", err) : code;
+    if (code == LM_OK)
+        code = send_starts(run, err);
+    if (code == LM_OK)
+        code = LM_GPU_LAUNCH(s, lm_launch_begin(run->r, s->stream), "begin", err);
+    return code == LM_OK ? pass_orders(run, err) : code;
 }
 
 /* One window of all replicas; what came of it is in run->replica and run->loss. */
@@ -202,29 +252,38 @@ static int take_losses(struct fast_run *run, size_t k, uint32_t begun)
     return replica->epoch < replica->epochs;
 }
 
-static int train_all(struct fast_run *run, struct lm_error *err)
+/* What is done with a network that has come back. */
+typedef void (*take_network)(struct fast_run *run, size_t k, const float *parameters);
+
+static void take_result(struct fast_run *run, size_t k, const float *parameters)
 {
-    uint32_t *begun = malloc(run->count * sizeof *begun);
-    size_t going = run->count;
-    int code = begun ? LM_OK : lm_fail_memory(err, run->count * sizeof *begun, "a group of trials");
-    while (code == LM_OK && going > 0) {
-        for (size_t k = 0; k < run->count; k++)
-            begun[k] = run->replica[k].epoch;
-        code = train_window(run, err);
-        if (code == LM_OK && run->ticker->stop)
-            code = lm_fail(err, LM_STOPPED, "stopped while %zu trials were trained together", run->count);
-        going = 0;
-        for (size_t k = 0; k < run->count && code == LM_OK; k++)
-            going += (size_t)take_losses(run, k, begun[k]);
-        if (code == LM_OK && going > 0)
-            code = send_replicas(run, err);
-    }
-    free(begun);
-    return code;
+    struct lm_training_result *result = run->result[k];
+    memcpy(result->parameters, parameters, LM_REPLICA_FLOATS * sizeof(float));
+    if (result->status != LM_TRIAL_DIVERGED)
+        lm_training_finished(run->trial[k], result);
+}
+
+static int is_due(const struct fast_run *run, size_t k, double t)
+{
+    const struct lm_snapshot *snapshot = run->result[k]->snapshot;
+    return snapshot && run->replica[k].epoch < run->replica[k].epochs && t >= snapshot->due &&
+           !__atomic_load_n(&snapshot->full, __ATOMIC_ACQUIRE);
+}
+
+static void take_snapshot(struct fast_run *run, size_t k, const float *parameters)
+{
+    struct lm_snapshot *snapshot = run->result[k]->snapshot;
+    double t = lm_gpu_now();
+    if (!is_due(run, k, t))
+        return;
+    memcpy(snapshot->parameters, parameters, LM_REPLICA_FLOATS * sizeof(float));
+    snapshot->epochs = run->replica[k].epoch;
+    snapshot->due = t + snapshot->every;
+    __atomic_store_n(&snapshot->full, 1, __ATOMIC_RELEASE);
 }
 
 /* The networks, a thousand at a time. */
-static int take_networks(struct fast_run *run, struct lm_error *err)
+static int take_networks(struct fast_run *run, take_network take, struct lm_error *err)
 {
     struct lm_gpu_session *s = run->session;
     size_t most = run->count < LM_NETWORKS_AT_ONCE ? run->count : LM_NETWORKS_AT_ONCE,
@@ -241,14 +300,43 @@ static int take_networks(struct fast_run *run, struct lm_error *err)
             "unpack", err);
         if (code == LM_OK)
             code = lm_gpu_copy_out(s, here, parameters, count * bytes, err);
-        for (size_t k = 0; k < count && code == LM_OK; k++) {
-            struct lm_training_result *result = run->result[first + k];
-            memcpy(result->parameters, here + k * LM_REPLICA_FLOATS, bytes);
-            if (result->status != LM_TRIAL_DIVERGED)
-                lm_training_finished(run->trial[first + k], result);
-        }
+        for (size_t k = 0; k < count && code == LM_OK; k++)
+            take(run, first + k, here + k * LM_REPLICA_FLOATS);
         lm_gpu_tick(run->ticker);
     }
+    return code;
+}
+
+/* States of trainings that go on: all of the window, where any is due. */
+static int leave_snapshots(struct fast_run *run, struct lm_error *err)
+{
+    double t = lm_gpu_now();
+    for (size_t k = 0; k < run->count; k++)
+        if (is_due(run, k, t))
+            return take_networks(run, take_snapshot, err);
+    return LM_OK;
+}
+
+static int train_all(struct fast_run *run, struct lm_error *err)
+{
+    uint32_t *begun = malloc(run->count * sizeof *begun);
+    size_t going = run->count;
+    int code = begun ? LM_OK : lm_fail_memory(err, run->count * sizeof *begun, "a group of trials");
+    while (code == LM_OK && going > 0) {
+        for (size_t k = 0; k < run->count; k++)
+            begun[k] = run->replica[k].epoch;
+        code = train_window(run, err);
+        if (code == LM_OK && run->ticker->stop)
+            code = lm_fail(err, LM_STOPPED, "stopped while %zu trials were trained together", run->count);
+        going = 0;
+        for (size_t k = 0; k < run->count && code == LM_OK; k++)
+            going += (size_t)take_losses(run, k, begun[k]);
+        if (code == LM_OK && going > 0)
+            code = send_replicas(run, err);
+        if (code == LM_OK && going > 0)
+            code = leave_snapshots(run, err);
+    }
+    free(begun);
     return code;
 }
 
@@ -261,13 +349,16 @@ static int train_group(struct fast_run *run, struct lm_error *err)
                                                   .decay = trial->decay,
                                                   .range = trial->initial_range,
                                                   .seed = trial->seed,
+                                                  .epoch = run->result[k]->begun,
                                                   .epochs = trial->epochs};
+        for (uint32_t epoch = 0; epoch < run->replica[k].epoch; epoch++)
+            run->replica[k].rate *= trial->decay;
     }
     int code = begin(run, err);
     if (code == LM_OK)
         code = train_all(run, err);
     if (code == LM_OK)
-        code = take_networks(run, err);
+        code = take_networks(run, take_result, err);
     /* Trained together: each has its share of the time. */
     for (size_t k = 0; k < run->count; k++)
         run->result[k]->seconds = (lm_gpu_now() - start) / (double)run->count;
@@ -296,7 +387,7 @@ static int gather(struct fast_run *run, const struct lm_trial *trial, size_t n, 
         return lm_fail_memory(err, n * sizeof *run->replica, "a group of trials");
     for (size_t k = 0; k < n; k++)
         if (takes(run->session, &trial[k])) {
-            lm_training_begin(&trial[k], 0, &result[k]);
+            lm_training_begin(&trial[k], result[k].begun < trial[k].epochs ? result[k].begun : 0, &result[k]);
             run->trial[run->count] = &trial[k];
             run->result[run->count++] = &result[k];
         }

@@ -86,20 +86,32 @@ extern "C" cudaError_t lm_launch_begin(struct lm_gpu_replicas r, cudaStream_t st
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream)
+/* A warp's generator and order, in shared memory where the order fits, else the order where it lies. */
+static cudaError_t launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream,
+                                 void (*kernel)(struct lm_gpu_replicas), void (*long_kernel)(struct lm_gpu_replicas))
 {
     const size_t shared = LM_ORDERS_BYTES((size_t)r.n);
     if (shared > block_shared) {
-        lm_long_orders_kernel<<<r.count, 32, LM_ORDERS_BYTES(0), stream>>>(r);
+        long_kernel<<<r.count, 32, LM_ORDERS_BYTES(0), stream>>>(r);
         return cudaGetLastError();
     }
     cudaError_t result = cudaSuccess;
     if (shared >= 48 * 1024)
-        result = cudaFuncSetAttribute(lm_orders_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+        result = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (result != cudaSuccess)
         return result;
-    lm_orders_kernel<<<r.count, 32, shared, stream>>>(r);
+    kernel<<<r.count, 32, shared, stream>>>(r);
     return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream)
+{
+    return launch_orders(r, block_shared, stream, lm_orders_kernel, lm_long_orders_kernel);
+}
+
+extern "C" cudaError_t lm_launch_pass(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream)
+{
+    return launch_orders(r, block_shared, stream, lm_pass_kernel, lm_long_pass_kernel);
 }
 
 extern "C" cudaError_t lm_launch_replicas(struct lm_gpu_replicas r, unsigned blocks, int few, cudaStream_t stream)

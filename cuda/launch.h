@@ -30,6 +30,8 @@ cudaError_t lm_train_allow_shared(size_t dynamic);
  * network.h's order, parameters (count, 2863). */
 cudaError_t lm_launch_begin(struct lm_gpu_replicas r, cudaStream_t stream);
 cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream);
+/* Behind lm_launch_begin, for replicas that go on: r.pass epochs' orders from r.passed on, made and dropped. */
+cudaError_t lm_launch_pass(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream);
 cudaError_t lm_launch_replicas(struct lm_gpu_replicas r, unsigned blocks, int few, cudaStream_t stream);
 cudaError_t lm_launch_unpack(const float *packed, float *parameters, unsigned count, cudaStream_t stream);
 /* Scores by tiles of 64 samples a warp, at most `blocks` blocks. Its shared memory is opted into. */

@@ -182,8 +182,16 @@ __device__ __forceinline__ void lm_warp_keep(const struct lm_gpu_replicas &r, ui
 #define LM_BEGIN_BYTES     ((LM_MT_WORDS + LM_REPLICA_FLOATS + 1) * 4)
 #define LM_ORDERS_BYTES(n) ((LM_MT_WORDS + (n)) * 4)
 
-/* A block a replica: its first weights, its generator behind the letters' shuffles, and the order 0, 1, ... as the last
- * one of the window. */
+/* A network from network.h's order to where lm_warp_initialise makes one. */
+__device__ __forceinline__ void lm_warp_load(const float *start, float *weight)
+{
+    for (uint32_t k = threadIdx.x; k <= LM_REPLICA_FLOATS; k += LM_WARP_LANES)
+        weight[k] = k < LM_REPLICA_FLOATS ? start[k] : 0.0f; /* LM_NOWHERE */
+    __syncwarp();
+}
+
+/* A block a replica: its first weights, or those that it goes on from, its generator behind the letters' shuffles, and
+ * the order 0, 1, ... as the last one of the window. */
 __global__ void __launch_bounds__(32) lm_begin_kernel(struct lm_gpu_replicas r)
 {
     LM_ARENA(arena);
@@ -191,7 +199,10 @@ __global__ void __launch_bounds__(32) lm_begin_kernel(struct lm_gpu_replicas r)
     float *weight = arena + LM_MT_WORDS;
     struct lm_warp_generator g = {reinterpret_cast<uint32_t *>(arena), 0};
     lm_warp_seed(g, r.replica[k].seed);
-    lm_warp_initialise(g, r.replica[k].range, weight);
+    if (r.start && r.replica[k].epoch > 0)
+        lm_warp_load(r.start + (size_t)k * LM_REPLICA_FLOATS, weight);
+    else
+        lm_warp_initialise(g, r.replica[k].range, weight);
     float *packed = r.packed + (size_t)k * LM_REPLICA_PACKED;
     for (uint32_t w = threadIdx.x; w < LM_REPLICA_PACKED; w += LM_WARP_LANES)
         packed[w] = weight[lm_packed_place(w / 128 * 4 + w % 4, w / 4 % LM_WARP_LANES)];
@@ -202,6 +213,44 @@ __global__ void __launch_bounds__(32) lm_begin_kernel(struct lm_gpu_replicas r)
     uint32_t *last = r.order + ((size_t)k * r.window + r.window - 1) * r.n;
     for (uint32_t i = threadIdx.x; i < r.n; i += LM_WARP_LANES)
         last[i] = i | (uint32_t)r.label[i] << LM_REPLICA_LABEL_SHIFT;
+}
+
+/* A block a replica that goes on: the orders of r.pass of the epochs behind it, which leave only the generator and the
+ * last order. */
+template <bool SHARED> __device__ __forceinline__ void lm_pass_orders(const struct lm_gpu_replicas &r, float *arena)
+{
+    const uint32_t k = blockIdx.x, begun = r.replica[k].epoch;
+    const uint32_t left = begun > r.passed ? begun - r.passed : 0, epochs = left < r.pass ? left : r.pass;
+    uint32_t *last = r.order + ((size_t)k * r.window + r.window - 1) * r.n;
+    struct lm_warp_generator g = {reinterpret_cast<uint32_t *>(arena), r.used[k]};
+    uint32_t *order = SHARED ? g.s + LM_MT_WORDS : last;
+    if (epochs == 0)
+        return;
+    for (uint32_t i = threadIdx.x; i < LM_MT_WORDS; i += LM_WARP_LANES)
+        g.s[i] = r.words[(size_t)k * LM_MT_WORDS + i];
+    if (SHARED)
+        for (uint32_t i = threadIdx.x; i < r.n; i += LM_WARP_LANES)
+            order[i] = last[i];
+    __syncwarp();
+    for (uint32_t e = 0; e < epochs; e++)
+        lm_warp_shuffle(g, order, r.n);
+    if (SHARED)
+        for (uint32_t i = threadIdx.x; i < r.n; i += LM_WARP_LANES)
+            last[i] = order[i];
+    __syncwarp();
+    lm_warp_keep(r, k, g);
+}
+
+__global__ void __launch_bounds__(32) lm_pass_kernel(struct lm_gpu_replicas r)
+{
+    LM_ARENA(arena);
+    lm_pass_orders<true>(r, arena);
+}
+
+__global__ void __launch_bounds__(32) lm_long_pass_kernel(struct lm_gpu_replicas r)
+{
+    LM_ARENA(arena);
+    lm_pass_orders<false>(r, arena);
 }
 
 /* A block a replica: the orders of the epochs to come, each the last one shuffled again. In shared memory where n

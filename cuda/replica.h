@@ -49,6 +49,9 @@ struct lm_gpu_replicas {
     uint32_t *next;                 /* the next replica that nobody has taken */
     const float *x;                 /* (n, 64), each sample by partial sums: word 16 (j mod 4) + j / 4 is pixel j */
     const uint8_t *label;           /* (n) */
+    const float *start;             /* (count, 2863): networks of the replicas whose epoch is above 0 at the beginning;
+                                       NULL: there are none */
+    uint32_t passed, pass;          /* epochs whose orders are made and dropped: so many before, so many at a time */
     uint32_t count, window, n;
     uint32_t letters[LM_CLASSES]; /* samples of each letter in the whole data set */
 };

@@ -39,6 +39,7 @@ enum lm_gpu_buffer_name {
     LM_GPU_ORDERS,
     LM_GPU_NEXT,
     LM_GPU_NETWORKS,
+    LM_GPU_STARTS,
     LM_GPU_SAMPLE_LABEL,
     LM_GPU_HITS,
     LM_GPU_BUFFERS

@@ -100,6 +100,41 @@ static void test_orders(size_t n, uint32_t window, uint32_t epochs, bool shared,
     report(orders, "sample orders on the device, " + what);
 }
 
+/* Replicas that go on after `begun` epochs, beside one that begins: orders from there on, and the weights that they
+ * were given. pass: epochs that a launch passes over. */
+static void test_going_on(size_t n, uint32_t window, uint32_t pass, bool shared, host_order way)
+{
+    const uint32_t begun[3] = {5, 0, 2}, epochs = 5 + window;
+    struct made made(n);
+    for (int c = 0; c < LM_CLASSES; c++)
+        made.problem.count[c] = n / 2 + (uint64_t)c * 7;
+    std::vector<struct lm_trial> trials(3, {0.01f, 1.0f, 0.05f, epochs, 1337, 32, {32, 16}});
+    struct group g(made, trials, window);
+    std::vector<float> start(3 * LM_REPLICA_FLOATS);
+    for (size_t k = 0; k < start.size(); k++)
+        start[k] = (float)k;
+    for (size_t k = 0; k < 3; k++)
+        g.replica[k].epoch = begun[k];
+    g.r.start = start.data();
+    g.r.pass = pass;
+    bool ok = launched(host_launch(lm_begin_kernel, 3, 32u, LM_BEGIN_BYTES, way, g.r));
+    for (g.r.passed = 0; g.r.passed < 5 && ok; g.r.passed += pass)
+        ok = launched(shared ? host_launch(lm_pass_kernel, 3, 32u, LM_ORDERS_BYTES(n), way, g.r)
+                             : host_launch(lm_long_pass_kernel, 3, 32u, LM_ORDERS_BYTES(0), way, g.r));
+    ok = ok && launch_orders(g.r, way, shared);
+    std::vector<uint32_t> all = orders_of(made, trials[0]);
+    for (size_t k = 0; k < 3; k++) {
+        std::vector<float> first(LM_REPLICA_FLOATS), found = g.parameters(k);
+        lm_network_initialise({32, 16}, 1337, 0.05f, first.data());
+        const float *wanted = begun[k] ? start.data() + k * LM_REPLICA_FLOATS : first.data();
+        ok = ok && memcmp(found.data(), wanted, LM_REPLICA_FLOATS * sizeof(float)) == 0;
+        for (size_t i = 0; i < window * n && ok; i++)
+            ok = (g.order[k * window * n + i] & LM_REPLICA_INDEX) == all[begun[k] * n + i];
+    }
+    report(ok,
+           "replicas that go on, " + std::to_string(n) + " samples" + (shared ? "" : " in global memory") + complaint);
+}
+
 /* Different rates, seeds, ranges, decays and numbers of epochs side by side, in windows of every length, against the
  * reference; one diverges, one has nothing to do in the last windows. */
 static void test_replicas(size_t n, uint32_t window, host_order way, void (*kernel)(struct lm_gpu_replicas))
@@ -211,6 +246,9 @@ int main()
     test_orders(1, 1, 2, true, HOST_FORWARD);
     test_orders(2, 1, 2, false, HOST_FORWARD);
     test_orders(65536, 1, 1, false, HOST_FORWARD);
+    test_going_on(37, 2, 1, true, HOST_FORWARD);
+    test_going_on(36, 3, 2, false, HOST_BACKWARD);
+    test_going_on(70, 1, 99, true, HOST_SHUFFLED);
     for (int order = 0; order < HOST_ORDERS; order++) {
         test_replicas(9, 1, (host_order)order, lm_many_replicas_kernel);
         test_replicas(40, 5, (host_order)order, lm_few_replicas_kernel);
