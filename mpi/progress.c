@@ -12,14 +12,16 @@
 void lm_progress_begin(struct lm_progress *progress, const struct lm_world *world, const char *what, uint64_t total)
 {
     double t = lm_now();
-    *progress = (struct lm_progress){world, what, total, t, t, isatty(STDERR_FILENO), 0};
+    *progress = (struct lm_progress){
+        .world = world, .what = what, .total = total, .start = t, .last = t, .terminal = isatty(STDERR_FILENO)};
 }
 
 static void time_left(const struct lm_progress *progress, uint64_t done, char *text, size_t size)
 {
     double passed = lm_now() - progress->start;
-    unsigned long left = done ? (unsigned long)(passed * (double)(progress->total - done) / (double)done + 0.5) : 0;
-    if (done == 0)
+    uint64_t now = done > progress->before ? done - progress->before : 0;
+    unsigned long left = now ? (unsigned long)(passed * (double)(progress->total - done) / (double)now + 0.5) : 0;
+    if (now == 0)
         snprintf(text, size, "?");
     else if (left < 3600)
         snprintf(text, size, "%lu:%02lu", left / 60, left % 60);
@@ -38,20 +40,22 @@ static void draw_bar(uint64_t done, uint64_t total, char bar[BAR + 1])
 void lm_progress_show(struct lm_progress *progress, uint64_t done)
 {
     double t = lm_now();
-    char left[32], bar[BAR + 1], line[160];
+    char left[32], bar[BAR + 1], line[300];
+    const char *comma = progress->more[0] ? "; " : "";
     if (progress->world->rank != 0 || progress->world->quiet || progress->total == 0 ||
         t - progress->last < (progress->terminal ? SECONDS_ON_TERMINAL : SECONDS_IN_LOG))
         return;
     progress->last = t;
     time_left(progress, done, left, sizeof left);
     if (!progress->terminal) {
-        lm_note(progress->world, "%llu of %llu %s, %.1f a second, time left %s", (unsigned long long)done,
-                (unsigned long long)progress->total, progress->what, (double)done / (t - progress->start), left);
+        lm_note(progress->world, "%llu of %llu %s, %.1f a second, time left %s%s%s", (unsigned long long)done,
+                (unsigned long long)progress->total, progress->what,
+                (double)(done - progress->before) / (t - progress->start), left, comma, progress->more);
         return;
     }
     draw_bar(done, progress->total, bar);
-    int n = snprintf(line, sizeof line, "\r[%s] %llu/%llu %s, left %s ", bar, (unsigned long long)done,
-                     (unsigned long long)progress->total, progress->what, left);
+    int n = snprintf(line, sizeof line, "\r[%s] %llu/%llu %s, left %s%s%s \033[K", bar, (unsigned long long)done,
+                     (unsigned long long)progress->total, progress->what, left, comma, progress->more);
     if (write(STDERR_FILENO, line, (size_t)n) == n)
         progress->shown = 1;
 }

@@ -10,6 +10,8 @@ struct lm_progress {
     uint64_t total;
     double start, last;
     int terminal, shown;
+    uint64_t before; /* done before the start: they say nothing about the time */
+    char more[120];  /* what else is said, such as the best so far; may be changed between two calls */
 };
 
 void lm_progress_begin(struct lm_progress *progress, const struct lm_world *world, const char *what, uint64_t total);

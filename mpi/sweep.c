@@ -119,6 +119,7 @@ static int train(struct lm_sweep *sweep)
     sweep->before = sweep->done;
     lm_gpu_range_begin(lm_phase_name[LM_PHASE_TRAIN]);
     lm_progress_begin(&sweep->progress, world, "trainings", sweep->total);
+    sweep->progress.before = sweep->done;
     int code = train_rounds(sweep);
     lm_progress_end(&sweep->progress);
     lm_gpu_range_end();

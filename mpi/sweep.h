@@ -91,6 +91,8 @@ int lm_sweep_flush(struct lm_sweep *sweep, struct lm_error *err);
 /* ---- sweep_status.c ---- */
 
 void lm_sweep_status(struct lm_sweep *sweep, const char *state);
+/* The best of what has come in, in words. */
+int lm_sweep_best_text(const struct lm_sweep *sweep, char *text, size_t size);
 void lm_sweep_word(struct lm_sweep *sweep); /* USR2 */
 
 /* ---- sweep_finish.c ---- */

@@ -306,6 +306,8 @@ int lm_sweep_pulse(void *context, struct lm_error *err)
 {
     struct lm_sweep *sweep = context;
     double t = lm_now();
+    if (t - sweep->progress.last >= 0.2)
+        lm_sweep_best_text(sweep, sweep->progress.more, sizeof sweep->progress.more);
     lm_progress_show(&sweep->progress, sweep->done);
     if (lm_stop_word_wanted())
         lm_sweep_word(sweep);

@@ -38,7 +38,7 @@ static const struct lm_rating *best_of(const struct lm_sweep *sweep)
     return best;
 }
 
-static int best_text(const struct lm_sweep *sweep, char *text, size_t size)
+int lm_sweep_best_text(const struct lm_sweep *sweep, char *text, size_t size)
 {
     const struct lm_rating *best = best_of(sweep);
     if (!best)
@@ -55,7 +55,7 @@ static void make_line(const struct lm_sweep *sweep, const char *state, char line
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     time_left(sweep, left, sizeof left);
-    best_text(sweep, best, sizeof best);
+    lm_sweep_best_text(sweep, best, sizeof best);
     snprintf(line, LINE,
              "%s %s: %" PRIu64 " of %" PRIu64 " trainings (%" PRIu64 " diverged, %" PRIu64
              " failed), %.1f a second, time left %s; %s\n",
