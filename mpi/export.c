@@ -42,7 +42,8 @@ static int csv_trials(struct lm_stored *stored, struct lm_error *err)
     const struct lm_results *r = &stored->results;
     (void)err;
     printf("trial,learning_rate,decay,initial_range,epochs,seed,block,hidden1,hidden2,status,epochs_run,train_loss,"
-           "validation_loss,validation_accuracy,test_loss,test_accuracy,digest,reason\n");
+           "validation_loss,validation_accuracy,test_loss,test_accuracy,digest,reason%s\n",
+           r->rung ? ",rung" : "");
     for (uint64_t t = 0; t < r->n_trials; t++) {
         const struct lm_trial *trial = &r->trial[t];
         const struct lm_outcome *o = &r->outcome[t];
@@ -58,6 +59,8 @@ static int csv_trials(struct lm_stored *stored, struct lm_error *err)
         put_double(o->test_accuracy, ",");
         printf("%s,", o->digest);
         put_field(o->reason);
+        if (r->rung)
+            printf(",%" PRIu32, r->rung[t]);
         putchar('\n');
     }
     return LM_OK;
@@ -178,6 +181,61 @@ static int csv_ranks(struct lm_stored *stored, struct lm_error *err)
     return LM_OK;
 }
 
+/* ---- of a sweep; for another file the first line alone ---- */
+
+static void put_parameters(const struct lm_trial *trial)
+{
+    char rate[LM_FLOAT_TEXT], decay[LM_FLOAT_TEXT], range[LM_FLOAT_TEXT];
+    printf("%s,%s,%s,%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", lm_float_text(trial->learning_rate, rate),
+           lm_float_text(trial->decay, decay), lm_float_text(trial->initial_range, range), trial->epochs, trial->block,
+           trial->shape.hidden1, trial->shape.hidden2);
+}
+
+static int csv_configurations(struct lm_stored *stored, struct lm_error *err)
+{
+    const struct lm_results *r = &stored->results;
+    (void)err;
+    printf("configuration,learning_rate,decay,initial_range,epochs,block,hidden1,hidden2,first_trial,trials,ok,"
+           "diverged,failed,loss_mean,loss_sd,loss_low,loss_high,accuracy_mean,accuracy_sd,accuracy_low,accuracy_high"
+           "%s\n",
+           r->rung ? ",rung" : "");
+    for (uint64_t k = 0; k < r->n_configurations; k++) {
+        const struct lm_configuration *c = &r->configuration[k];
+        printf("%" PRIu64 ",", k);
+        put_parameters(&r->trial[c->first]);
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", c->first, c->trials, c->ok, c->diverged,
+               c->failed);
+        put_double(c->loss_mean, ",");
+        put_double(c->loss_sd, ",");
+        put_double(c->loss_low, ",");
+        put_double(c->loss_high, ",");
+        put_double(c->accuracy_mean, ",");
+        put_double(c->accuracy_sd, ",");
+        put_double(c->accuracy_low, ",");
+        put_double(c->accuracy_high, "");
+        if (r->rung)
+            printf(",%" PRIu32, c->rung);
+        putchar('\n');
+    }
+    return LM_OK;
+}
+
+static int csv_leaderboard(struct lm_stored *stored, struct lm_error *err)
+{
+    const struct lm_results *r = &stored->results;
+    (void)err;
+    printf("place,trial,validation_loss,validation_accuracy,test_loss,test_accuracy\n");
+    for (uint64_t k = 0; k < r->n_leaders; k++) {
+        const struct lm_outcome *o = &r->outcome[r->leader[k]];
+        printf("%" PRIu64 ",%" PRIu64 ",", k + 1, r->leader[k]);
+        put_double(o->validation_loss, ",");
+        put_double(o->validation_accuracy, ",");
+        put_double(o->test_loss, ",");
+        put_double(o->test_accuracy, "\n");
+    }
+    return LM_OK;
+}
+
 static int export_csv(struct lm_stored *stored, const char *table, struct lm_error *err)
 {
     static const struct {
@@ -189,7 +247,9 @@ static int export_csv(struct lm_stored *stored, const char *table, struct lm_err
                   {"confusion", csv_confusion},
                   {"validation", csv_validation},
                   {"execution", csv_execution},
-                  {"ranks", csv_ranks}};
+                  {"ranks", csv_ranks},
+                  {"configurations", csv_configurations},
+                  {"leaderboard", csv_leaderboard}};
     for (size_t k = 0; k < sizeof writer / sizeof *writer; k++)
         if (strcmp(table, writer[k].name) == 0)
             return writer[k].write(stored, err);
@@ -213,6 +273,7 @@ static int export_json(struct lm_stored *stored, struct lm_error *err)
     lm_json_provenance(&json, &stored->results);
     lm_json_dataset(&json, &stored->results);
     lm_json_trials(&json, &stored->results);
+    lm_json_sweep(&json, &stored->results);
     lm_json_inference(&json, &stored->results);
     lm_json_validation(&json, &stored->results);
     lm_json_execution(&json, &stored->results);

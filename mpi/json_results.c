@@ -18,6 +18,18 @@ void lm_json_dataset(struct lm_json *json, const struct lm_results *results)
     lm_json_close(json, '}');
 }
 
+/* All but the seed, which a configuration has none of. */
+static void json_parameters(struct lm_json *json, const struct lm_trial *trial)
+{
+    lm_json_float(json, "learning_rate", trial->learning_rate);
+    lm_json_float(json, "decay", trial->decay);
+    lm_json_float(json, "initial_range", trial->initial_range);
+    lm_json_whole(json, "epochs", trial->epochs);
+    lm_json_whole(json, "block", trial->block);
+    lm_json_whole(json, "hidden1", trial->shape.hidden1);
+    lm_json_whole(json, "hidden2", trial->shape.hidden2);
+}
+
 static void json_trial(struct lm_json *json, const struct lm_results *results, uint64_t t)
 {
     const struct lm_trial *trial = &results->trial[t];
@@ -41,6 +53,8 @@ static void json_trial(struct lm_json *json, const struct lm_results *results, u
     lm_json_double(json, "test_loss", outcome->test_loss);
     lm_json_double(json, "test_accuracy", outcome->test_accuracy);
     lm_json_text(json, "digest", outcome->digest);
+    if (results->rung)
+        lm_json_whole(json, "rung", results->rung[t]);
     lm_json_close(json, '}');
 }
 
@@ -49,6 +63,62 @@ void lm_json_trials(struct lm_json *json, const struct lm_results *results)
     lm_json_open(json, "trials", '[');
     for (uint64_t t = 0; t < results->n_trials; t++)
         json_trial(json, results, t);
+    lm_json_close(json, ']');
+}
+
+static void json_configuration(struct lm_json *json, const struct lm_results *results, uint64_t k)
+{
+    const struct lm_configuration *c = &results->configuration[k];
+    lm_json_open(json, NULL, '{');
+    lm_json_whole(json, "configuration", (int64_t)k);
+    json_parameters(json, &results->trial[c->first]);
+    lm_json_whole(json, "first_trial", (int64_t)c->first);
+    lm_json_whole(json, "trials", (int64_t)c->trials);
+    lm_json_whole(json, "ok", (int64_t)c->ok);
+    lm_json_whole(json, "diverged", (int64_t)c->diverged);
+    lm_json_whole(json, "failed", (int64_t)c->failed);
+    lm_json_double(json, "loss_mean", c->loss_mean);
+    lm_json_double(json, "loss_sd", c->loss_sd);
+    lm_json_double(json, "loss_low", c->loss_low);
+    lm_json_double(json, "loss_high", c->loss_high);
+    lm_json_double(json, "accuracy_mean", c->accuracy_mean);
+    lm_json_double(json, "accuracy_sd", c->accuracy_sd);
+    lm_json_double(json, "accuracy_low", c->accuracy_low);
+    lm_json_double(json, "accuracy_high", c->accuracy_high);
+    if (results->rung)
+        lm_json_whole(json, "rung", c->rung);
+    lm_json_close(json, '}');
+}
+
+static void json_leader(struct lm_json *json, const struct lm_results *results, uint64_t k)
+{
+    const struct lm_outcome *outcome = &results->outcome[results->leader[k]];
+    lm_json_open(json, NULL, '{');
+    lm_json_whole(json, "place", (int64_t)k + 1);
+    lm_json_whole(json, "trial", (int64_t)results->leader[k]);
+    lm_json_double(json, "validation_loss", outcome->validation_loss);
+    lm_json_double(json, "validation_accuracy", outcome->validation_accuracy);
+    lm_json_double(json, "test_loss", outcome->test_loss);
+    lm_json_double(json, "test_accuracy", outcome->test_accuracy);
+    lm_json_close(json, '}');
+}
+
+void lm_json_sweep(struct lm_json *json, const struct lm_results *results)
+{
+    if (!results->is_sweep)
+        return;
+    lm_json_open(json, "sweep", '{');
+    lm_json_text(json, "search", results->search);
+    lm_json_text(json, "objective", results->objective);
+    lm_json_text(json, "specification", results->specification ? results->specification : "");
+    lm_json_open(json, "leaderboard", '[');
+    for (uint64_t k = 0; k < results->n_leaders; k++)
+        json_leader(json, results, k);
+    lm_json_close(json, ']');
+    lm_json_close(json, '}');
+    lm_json_open(json, "configurations", '[');
+    for (uint64_t k = 0; k < results->n_configurations; k++)
+        json_configuration(json, results, k);
     lm_json_close(json, ']');
 }
 

@@ -7,6 +7,8 @@
 
 void lm_json_dataset(struct lm_json *json, const struct lm_results *results);
 void lm_json_trials(struct lm_json *json, const struct lm_results *results);
+/* "sweep", with its leaderboard, and "configurations"; nothing where the results are no sweep's. */
+void lm_json_sweep(struct lm_json *json, const struct lm_results *results);
 void lm_json_inference(struct lm_json *json, const struct lm_results *results);
 void lm_json_validation(struct lm_json *json, const struct lm_results *results);
 void lm_json_execution(struct lm_json *json, const struct lm_results *results);

@@ -11,6 +11,7 @@
 #include "devices.h"
 #include "evaluate.h"
 #include "provenance.h"
+#include "report_sweep.h"
 #include "version.h"
 
 /* A sweep's rows beyond this are in the file, not on the screen. */
@@ -84,21 +85,33 @@ static void report_trial(const struct lm_results *results, uint64_t t, FILE *f)
     fprintf(f, outcome->reason[0] ? "  %s\n" : "%s\n", outcome->reason);
 }
 
-static void report_trials(const struct lm_results *results, FILE *f)
+static void count_trials(const struct lm_results *results, FILE *f)
 {
-    uint64_t shown = results->n_trials < MOST_ROWS ? results->n_trials : MOST_ROWS, diverged = 0, failed = 0;
-    fprintf(f, "\n%6s %13s %6s %12s %10s %5s %-8s %10s %10s %9s %8s %8s %4s\n", "trial", "learning rate", "epochs",
-            "network", "seed", "block", "status", "train loss", "valid loss", "test loss", "test %", "seconds", "rank");
-    for (uint64_t t = 0; t < shown; t++)
-        report_trial(results, t, f);
-    if (shown < results->n_trials)
-        fprintf(f, "   ... %" PRIu64 " more trials are in the file\n", results->n_trials - shown);
+    uint64_t diverged = 0, failed = 0;
     for (uint64_t t = 0; t < results->n_trials; t++) {
         diverged += results->outcome[t].status == LM_TRIAL_DIVERGED;
         failed += results->outcome[t].status == LM_TRIAL_FAILED;
     }
     fprintf(f, "trials     %" PRIu64 " trained: %" PRIu64 " ok, %" PRIu64 " diverged, %" PRIu64 " failed\n",
             results->n_trials, results->n_trials - diverged - failed, diverged, failed);
+}
+
+/* Of a large sweep the leaderboard says more than its first rows. */
+static void report_trials(const struct lm_results *results, FILE *f)
+{
+    uint64_t shown = results->n_trials < MOST_ROWS ? results->n_trials : results->is_sweep ? 0 : MOST_ROWS;
+    if (shown == 0) {
+        fprintf(f, "\nsearch     %s\n", results->search);
+        count_trials(results, f);
+        return;
+    }
+    fprintf(f, "\n%6s %13s %6s %12s %10s %5s %-8s %10s %10s %9s %8s %8s %4s\n", "trial", "learning rate", "epochs",
+            "network", "seed", "block", "status", "train loss", "valid loss", "test loss", "test %", "seconds", "rank");
+    for (uint64_t t = 0; t < shown; t++)
+        report_trial(results, t, f);
+    if (shown < results->n_trials)
+        fprintf(f, "   ... %" PRIu64 " more trials are in the file\n", results->n_trials - shown);
+    count_trials(results, f);
 }
 
 /* ---- the test batch ---- */
@@ -265,6 +278,10 @@ static void report_text(const struct lm_report_input *input, FILE *f)
     lm_report_ranks(input->results, f);
     report_data(input->results, f);
     report_trials(input->results, f);
+    if (input->results->is_sweep) {
+        lm_report_leaderboard(input->results, f);
+        lm_report_configurations(input->results, f);
+    }
     report_test(input->results, f);
     lm_report_checks(input->results, f);
     lm_report_phases(input, f);

@@ -21,6 +21,7 @@ void lm_report_json(const struct lm_report_input *input, FILE *f)
     }
     lm_json_dataset(&json, input->results);
     lm_json_trials(&json, input->results);
+    lm_json_sweep(&json, input->results);
     lm_json_inference(&json, input->results);
     lm_json_validation(&json, input->results);
     lm_json_execution(&json, input->results);

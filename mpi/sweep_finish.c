@@ -4,6 +4,7 @@
  * can choose by them, not even afterwards.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,45 +41,25 @@ int lm_sweep_collect(struct lm_sweep *sweep, struct lm_error *err)
 
 /* ---- leaders ---- */
 
-static struct lm_rating rating_of(const struct lm_sweep *sweep, uint64_t t)
-{
-    const struct lm_outcome *outcome = &sweep->job.results.outcome[t];
-    return (struct lm_rating){.trial = t,
-                              .rung = sweep->reached ? sweep->reached[t] : 0,
-                              .loss = outcome->validation_loss,
-                              .accuracy = outcome->validation_accuracy};
-}
-
-/* The heap's entries leave it worst first. */
-static void sort_leaders(struct lm_best *best, uint64_t *leader)
-{
-    for (uint64_t k = best->n; k > 0; k--) {
-        uint64_t worst = 0;
-        for (uint64_t i = 1; i < k; i++)
-            if (lm_rating_better(best->by_accuracy, &best->entry[worst].rating, &best->entry[i].rating))
-                worst = i;
-        leader[k - 1] = best->entry[worst].rating.trial;
-        best->entry[worst] = best->entry[k - 1];
-    }
-}
-
 int lm_sweep_leaders(const struct lm_sweep *sweep, uint64_t **leader, uint64_t *n, struct lm_error *err)
 {
-    struct lm_best best;
-    int code = lm_best_begin(&best, sweep->leaders, sweep->spec.objective == LM_OBJECTIVE_VALIDATION_ACCURACY, err);
-    for (uint64_t t = 0; t < sweep->n && code == LM_OK; t++) {
-        const struct lm_rating rating = rating_of(sweep, t);
-        if (sweep->job.results.outcome[t].status == LM_TRIAL_OK && lm_best_wants(&best, &rating))
-            code = lm_best_put(&best, &rating, NULL, 0, err);
-    }
-    *n = best.n;
-    *leader = malloc((best.n + 1) * sizeof **leader);
-    if (code == LM_OK && !*leader)
-        code = lm_fail_memory(err, best.n * sizeof **leader, "the leaders");
-    if (code == LM_OK)
-        sort_leaders(&best, *leader);
-    lm_best_end(&best);
-    return code;
+    return lm_leaderboard_make(sweep->job.results.outcome, sweep->reached, sweep->n,
+                               sweep->spec.objective == LM_OBJECTIVE_VALIDATION_ACCURACY, sweep->leaders, leader, n,
+                               err);
+}
+
+/* What the file tells of the sweep itself; after the test scores. */
+static int summarise(struct lm_sweep *sweep, struct lm_error *err)
+{
+    struct lm_results *results = &sweep->job.results;
+    results->is_sweep = 1;
+    snprintf(results->search, sizeof results->search, "%s", lm_search_text((int)sweep->spec.search));
+    snprintf(results->objective, sizeof results->objective, "%s", lm_objective_text((int)sweep->spec.objective));
+    results->rung = sweep->reached;
+    sweep->reached = NULL;
+    results->specification = sweep->text;
+    sweep->text = NULL;
+    return lm_results_summarise(results, sweep->leaders, err);
 }
 
 /* ---- test scores ---- */
@@ -278,6 +259,8 @@ int lm_sweep_finish(struct lm_sweep *sweep, struct lm_error *err)
         code = take_network(sweep, leader[0], err);
     if (code == LM_OK)
         code = take_replicas(sweep, err);
+    if (code == LM_OK)
+        code = summarise(sweep, err);
     free(leader);
     return code;
 }

@@ -137,8 +137,7 @@ static int check_file(const struct lm_sweep *sweep, const struct lm_results *fil
 /* Is it the file of the same specification? */
 static int is_of_specification(const struct lm_results *file, const char *text)
 {
-    const char *theirs = lm_results_find_note(file, "specification");
-    return theirs && strcmp(theirs, text) == 0;
+    return file->is_sweep && file->specification && strcmp(file->specification, text) == 0;
 }
 
 static int take_over_file(struct lm_sweep *sweep, int *same, struct lm_error *err)

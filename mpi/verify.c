@@ -1,7 +1,8 @@
 /* verify.c: `libras_mpi verify RESULTS.h5`: everything that the file says, computed once more from its data.
  *
- * From the data: split, normalisation. From the weights: their digests, losses and accuracies, scores, predictions,
- * confusion. From nothing but the data: K trials, trained again by the CPU reference.
+ * From the data: split, normalisation. From the trials: a sweep's configurations and leaderboard. From the weights:
+ * their digests, losses and accuracies, scores, predictions, confusion. From nothing but the data: K trials, trained
+ * again by the CPU reference.
  */
 #include "verify.h"
 
@@ -144,6 +145,15 @@ static int compare_metrics(struct verify *v, struct lm_shape shape, const float 
     return code;
 }
 
+/* A sweep scores the test samples of its leaders, and of nobody else. */
+static int is_tested(const struct lm_results *file, uint64_t trial)
+{
+    for (uint64_t k = 0; k < file->n_leaders; k++)
+        if (file->leader[k] == trial)
+            return 1;
+    return !file->is_sweep;
+}
+
 struct weight_counts {
     uint64_t rows, wrong_rows, metrics, wrong_metrics;
 };
@@ -175,6 +185,10 @@ static int check_row(struct verify *v, struct lm_shape shape, uint64_t trial, co
     counts->metrics += 4;
     code = compare_metrics(v, shape, parameters, &v->problem.validation, outcome->validation_loss,
                            outcome->validation_accuracy, &counts->wrong_metrics, err);
+    if (code == LM_OK && !is_tested(v->file, trial)) {
+        counts->wrong_metrics += !isnan(outcome->test_loss) + !isnan(outcome->test_accuracy);
+        return LM_OK;
+    }
     return code == LM_OK ? compare_metrics(v, shape, parameters, &v->problem.test, outcome->test_loss,
                                            outcome->test_accuracy, &counts->wrong_metrics, err)
                          : code;
@@ -266,9 +280,12 @@ static int inference_network(struct verify *v, uint64_t trial, float **parameter
     return code;
 }
 
-/* The trial whose weights the test samples are scored with: the first that has any; -1: none has. */
+/* The trial whose weights the test samples are scored with: a sweep's first place, else the first that has any; -1:
+ * none has. */
 static int64_t first_ok(const struct lm_results *results)
 {
+    if (results->is_sweep)
+        return results->n_leaders ? (int64_t)results->leader[0] : -1;
     for (uint64_t t = 0; t < results->n_trials; t++)
         if (results->outcome[t].status == LM_TRIAL_OK)
             return (int64_t)t;
@@ -317,10 +334,18 @@ static int load_replica(struct verify *v, uint64_t trial, struct lm_replica *rep
     if (code == LM_OK && outcome->status == LM_TRIAL_OK &&
         lm_stored_network(&v->stored, trial, &shape, &replica->parameters, err) != LM_OK)
         replica->parameters = NULL; /* not kept: the digest is compared */
-    replica->untested = !replica->parameters && v->file->n_kept > 0;
+    replica->untested = v->file->is_sweep ? !is_tested(v->file, trial) : !replica->parameters && v->file->n_kept > 0;
     if (replica->parameters && !lm_shape_equal(shape, replica->trial.shape))
         return lm_fail(err, LM_BAD_INPUT, "trial %llu: two shapes", (unsigned long long)trial);
     return code;
+}
+
+/* The k-th of n trials that are trained again: evenly spread; of a sweep first of all the best one. */
+static uint64_t replica_number(const struct lm_results *file, uint64_t n, uint64_t k)
+{
+    if (!file->is_sweep || file->n_leaders == 0)
+        return lm_replica_of(file->n_trials, n, k);
+    return k == 0 ? file->leader[0] : lm_replica_of(file->n_trials, n - 1, k - 1);
 }
 
 /* Trials that failed for a reason of their machine cannot be compared: they are passed over. */
@@ -333,8 +358,10 @@ static int load_replicas(struct verify *v, struct lm_error *err)
     if (!v->replica)
         return lm_fail_memory(err, n * sizeof *v->replica, "the replicas");
     for (uint64_t k = 0; k < n && code == LM_OK; k++) {
-        uint64_t trial = lm_replica_of(trials, n, k);
+        uint64_t trial = replica_number(v->file, n, k);
         int status = v->file->outcome[trial].status;
+        if (k > 0 && v->file->is_sweep && v->file->n_leaders && trial == v->file->leader[0])
+            continue;
         if (status == LM_TRIAL_OK || status == LM_TRIAL_DIVERGED)
             code = load_replica(v, trial, &v->replica[v->n_replicas++], err);
     }
@@ -380,7 +407,8 @@ static int check_on_rank_0(struct verify *v, struct lm_error *err)
 {
     int code;
     if ((code = prepare(v, err)) != LM_OK || (code = check_weights(v, err)) != LM_OK ||
-        (code = check_losses(v, err)) != LM_OK || (code = check_inference(v, err)) != LM_OK)
+        (code = check_losses(v, err)) != LM_OK || (code = lm_verify_sweep(&v->stored, &v->checks, err)) != LM_OK ||
+        (code = check_inference(v, err)) != LM_OK)
         return code;
     return load_replicas(v, err);
 }

@@ -1,8 +1,8 @@
 /* verify_pair.c: `libras_mpi verify A.h5 B.h5`: are the answers the same bits?
  *
  * Compared: the data (digest, split, normalisation), every trial's hyperparameters and outcome, every loss, every kept
- * weight, every score and prediction. Not compared: who did it where, when and how fast (/execution, /provenance), and
- * /validation.
+ * weight, every score and prediction; of sweeps also how they searched, rungs, configurations and leaderboard. Not
+ * compared: who did it where, when and how fast (/execution, /provenance), and /validation.
  */
 #include <math.h>
 #include <stdio.h>
@@ -228,6 +228,7 @@ static int compare(struct pair *pair, const struct lm_options *options, struct l
         (code = lm_stored_open(options->operand[1], &pair->b, err)) != LM_OK)
         return code;
     if ((code = compare_dataset(pair, err)) != LM_OK || (code = compare_trials(pair, err)) != LM_OK ||
+        (code = lm_verify_sweep_pair(&pair->a, &pair->b, &pair->checks, err)) != LM_OK ||
         (code = compare_losses(pair, err)) != LM_OK || (code = compare_weights(pair, err)) != LM_OK)
         return code;
     return compare_inference(pair, err);

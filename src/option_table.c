@@ -130,7 +130,8 @@ static int read_format(const struct lm_option *o, const char *text, struct lm_op
 
 static int read_table(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
 {
-    static const char *const word[] = {"trials", "loss", "scores", "confusion", "validation", "execution", "ranks"};
+    static const char *const word[] = {"trials",    "loss",  "scores",         "confusion",  "validation",
+                                       "execution", "ranks", "configurations", "leaderboard"};
     if (one_of(o, text, word, sizeof word / sizeof *word, err) < 0)
         return LM_BAD_INPUT;
     options->table = text;
@@ -383,8 +384,9 @@ const struct lm_option lm_option_table[] = {
      "trials that the CPU reference trains again, to compare every bit"},
     {"trial", 0, "T", INFER | PREDICT | EXPORT, read_trial, write_trial, 0, NULL,
      "whose weights (default: the file's own choice, else the first that has weights)"},
-    {"table", 0, "trials|loss|scores|confusion|validation|execution|ranks", EXPORT, read_table, NULL, 0, "trials",
-     "which table, with --format csv"},
+    {"table", 0, "TABLE", EXPORT, read_table, NULL, 0, "trials",
+     "with --format csv: trials, loss, scores, confusion, validation, execution or ranks; of a sweep also "
+     "configurations or leaderboard"},
     {"data", 'd', "DIR", SYNTH, read_data, write_data, 0, NULL,
      "with --packed: pack the images of this folder, in its order, instead of drawing"},
     {"packed", 0, "u8|f32", SYNTH, read_packed, write_packed, 0, NULL,

@@ -90,6 +90,25 @@ int lm_results_check(struct lm_results *results, const struct lm_check *check, s
     return LM_OK;
 }
 
+int lm_results_by_accuracy(const struct lm_results *results)
+{
+    return strcmp(results->objective, "validation_accuracy") == 0;
+}
+
+int lm_results_summarise(struct lm_results *results, uint64_t k, struct lm_error *err)
+{
+    free(results->configuration);
+    free(results->leader);
+    results->leader = NULL;
+    results->n_leaders = 0;
+    int status = lm_statistics_make(results->trial, results->outcome, results->rung, results->n_trials,
+                                    &results->configuration, &results->n_configurations, err);
+    if (status == LM_OK)
+        status = lm_leaderboard_make(results->outcome, results->rung, results->n_trials,
+                                     lm_results_by_accuracy(results), k, &results->leader, &results->n_leaders, err);
+    return status;
+}
+
 struct lm_metrics lm_results_metrics(const struct lm_results *results)
 {
     return results->streamed ? results->metrics : lm_evaluate(results->scores, results->expected, results->n_scores);
@@ -110,6 +129,10 @@ void lm_results_free(struct lm_results *results)
     free(results->trial);
     free(results->outcome);
     free(results->execution);
+    free(results->rung);
+    free(results->configuration);
+    free(results->leader);
+    free(results->specification);
     free(results->kept);
     free(results->scores);
     free(results->expected);

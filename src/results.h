@@ -17,6 +17,7 @@
 #include "evaluate.h"
 #include "normalise.h"
 #include "split.h"
+#include "statistics.h"
 #include "status.h"
 #include "trial.h"
 
@@ -66,6 +67,12 @@ struct lm_kept {
     uint64_t rows; /* K */
 };
 
+/* A row of the leaderboard: a trial, and the scores of its row of /trials. */
+struct lm_leader {
+    uint64_t trial;
+    double validation_loss, validation_accuracy, test_loss, test_accuracy;
+};
+
 struct lm_results {
     char created[32]; /* UTC, ISO 8601: "2026-11-30T12:00:00Z" */
     char *title;      /* owned */
@@ -91,6 +98,18 @@ struct lm_results {
     struct lm_trial *trial;               /* owned, (n_trials) */
     struct lm_outcome *outcome;           /* owned, (n_trials) */
     struct lm_trial_execution *execution; /* owned, (n_trials) */
+
+    /* /sweep, /configurations and /trials/rung: of a sweep alone. What they say follows from the rows above:
+     * lm_results_summarise */
+    int is_sweep;
+    uint32_t *rung;     /* owned, (n_trials), or NULL: the halving rung that a trial has reached, 0 the first */
+    char objective[32]; /* "validation_loss" or "validation_accuracy" */
+    char search[16];    /* "grid", "random", "latin", "halving" */
+    uint64_t n_configurations;
+    struct lm_configuration *configuration; /* owned, in order of their first trial */
+    uint64_t n_leaders;
+    uint64_t *leader;    /* owned, (n_leaders): trials, the best first */
+    char *specification; /* owned: the text of the sweep file; NULL: "" */
 
     /* /weights: what is there; the values stream */
     size_t n_kept;
@@ -125,6 +144,10 @@ int lm_results_note(struct lm_results *results, const char *name, const char *va
 const char *lm_results_find_note(const struct lm_results *results, const char *name); /* NULL if not there */
 int lm_results_check(struct lm_results *results, const struct lm_check *check, struct lm_error *err);
 void lm_results_free(struct lm_results *results);
+/* Makes the configurations, and the leaderboard of the best k trials by results->objective, from trials, outcomes and
+ * rungs (statistics.h); older ones are replaced. */
+int lm_results_summarise(struct lm_results *results, uint64_t k, struct lm_error *err);
+int lm_results_by_accuracy(const struct lm_results *results); /* 1: the objective is validation_accuracy */
 /* Of all scored samples: computed from the scores, or what is known of them where they stream. */
 struct lm_metrics lm_results_metrics(const struct lm_results *results);
 
@@ -178,6 +201,12 @@ int lm_results_get_weights(struct lm_results_reader *reader, size_t group, uint6
  * sample_rank (n), each of which may be NULL. expected is untouched where the file has none. */
 int lm_results_get_scores(struct lm_results_reader *reader, uint64_t first, uint64_t n, float *scores,
                           uint8_t *expected, uint8_t *predicted, int32_t *sample_rank, struct lm_error *err);
+/* What the groups of a sweep repeat of /trials, for whoever compares: the parameters of each configuration (n of them;
+ * seed is 0), and the rows of the leaderboard (n). n is what lm_results_load said. */
+int lm_results_get_parameters(struct lm_results_reader *reader, uint64_t n, struct lm_trial *parameters,
+                              struct lm_error *err);
+int lm_results_get_leaders(struct lm_results_reader *reader, uint64_t n, struct lm_leader *leaders,
+                           struct lm_error *err);
 /* Fills results->metrics of a streamed file, by reading all of its scores once. */
 int lm_results_measure(struct lm_results_reader *reader, struct lm_results *results, struct lm_error *err);
 void lm_results_close(struct lm_results_reader *reader);

@@ -11,7 +11,7 @@
 
 /* ---- helpers ---- */
 
-static int put_table(hid_t group, const struct lm_table *table, const void *rows, uint64_t n, struct lm_error *err)
+int lm_results_put_table(hid_t group, const struct lm_table *table, const void *rows, uint64_t n, struct lm_error *err)
 {
     int status = LM_OK;
     for (size_t i = 0; i < table->n && status == LM_OK; i++)
@@ -98,8 +98,9 @@ static int put_dataset(hid_t group, const struct lm_results *results, struct lm_
 
 static int put_trials(hid_t group, const struct lm_results *results, struct lm_error *err)
 {
-    int status = put_table(group, &lm_layout_trial, results->trial, results->n_trials, err);
-    return status == LM_OK ? put_table(group, &lm_layout_outcome, results->outcome, results->n_trials, err) : status;
+    int status = lm_results_put_table(group, &lm_layout_trial, results->trial, results->n_trials, err);
+    return status == LM_OK ? lm_results_put_table(group, &lm_layout_outcome, results->outcome, results->n_trials, err)
+                           : status;
 }
 
 static int put_scores(hid_t group, const struct lm_results *results, struct lm_error *err)
@@ -159,7 +160,8 @@ static int put_inference(hid_t group, const struct lm_results *results, struct l
 static int put_validation(hid_t group, const struct lm_results *results, struct lm_error *err)
 {
     int status = lm_h5_put_scale(group, "check", "number of the check", 0, results->n_checks, err);
-    return status == LM_OK ? put_table(group, &lm_layout_check, results->checks, results->n_checks, err) : status;
+    return status == LM_OK ? lm_results_put_table(group, &lm_layout_check, results->checks, results->n_checks, err)
+                           : status;
 }
 
 static int put_ranks(hid_t group, const struct lm_results *results, struct lm_error *err)
@@ -176,7 +178,7 @@ static int put_ranks(hid_t group, const struct lm_results *results, struct lm_er
     if (status == LM_OK)
         status = lm_h5_put_column(group, &phase, lm_phase_name, sizeof lm_phase_name[0], LM_PHASES, err);
     if (status == LM_OK)
-        status = put_table(group, &lm_layout_rank, results->ranks, results->n_ranks, err);
+        status = lm_results_put_table(group, &lm_layout_rank, results->ranks, results->n_ranks, err);
     if (status != LM_OK)
         return status;
     double *seconds = malloc((results->n_ranks + 1) * sizeof results->ranks->seconds);
@@ -194,7 +196,7 @@ static int put_execution(hid_t group, const struct lm_results *results, struct l
     const uint64_t n = results->n_scores;
     int status = lm_h5_put_scale(group, "trial", "number of the trial", 0, results->n_trials, err);
     if (status == LM_OK)
-        status = put_table(group, &lm_layout_execution, results->execution, results->n_trials, err);
+        status = lm_results_put_table(group, &lm_layout_execution, results->execution, results->n_trials, err);
     if (status == LM_OK && results->streamed)
         return put_ranks(group, results, err);
     if (status == LM_OK)
@@ -269,7 +271,7 @@ static int put_all(struct lm_results_writer *writer, const struct lm_results *re
         status = put_validation(writer->group[LM_GROUP_VALIDATION], results, err);
     if (status == LM_OK)
         status = put_execution(writer->group[LM_GROUP_EXECUTION], results, err);
-    return status;
+    return status == LM_OK ? lm_results_put_sweep(writer, results, err) : status;
 }
 
 static int flush_to_disk(const char *path, struct lm_error *err)

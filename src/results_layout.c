@@ -46,6 +46,68 @@ static const struct lm_column outcome_columns[] = {
 };
 const struct lm_table lm_layout_outcome = {outcome_columns, COUNT(outcome_columns), sizeof(struct lm_outcome)};
 
+/* ---- /sweep, /configurations ---- */
+
+#define PARAMETER(name, text, type, from)                                                                              \
+    {                                                                                                                  \
+        name, "configuration", text, .kind = type, MEMBER(lm_trial, from)                                              \
+    }
+static const struct lm_column parameter_columns[] = {
+    PARAMETER("learning_rate", "learning rate of the first epoch", LM_KIND_F32, learning_rate),
+    PARAMETER("decay", "factor of the learning rate after each epoch", LM_KIND_F32, decay),
+    PARAMETER("initial_range", "initial weights are uniform in [-range, range)", LM_KIND_F32, initial_range),
+    PARAMETER("epochs", "epochs asked for", LM_KIND_U32, epochs),
+    PARAMETER("block", "threads of a GPU block", LM_KIND_U32, block),
+    PARAMETER("hidden1", "neurons of the first hidden layer", LM_KIND_U32, shape.hidden1),
+    PARAMETER("hidden2", "neurons of the second hidden layer", LM_KIND_U32, shape.hidden2),
+};
+const struct lm_table lm_layout_parameters = {parameter_columns, COUNT(parameter_columns), sizeof(struct lm_trial)};
+
+#define STATISTIC(name, text, type)                                                                                    \
+    {                                                                                                                  \
+#name, "configuration", text, .kind = type, MEMBER(lm_configuration, name)                                     \
+    }
+static const struct lm_column configuration_columns[] = {
+    {"first_trial", "configuration", "its lowest trial, whose parameters these are", .kind = LM_KIND_U64,
+     MEMBER(lm_configuration, first)},
+    STATISTIC(trials, "trials that differ in the seed alone", LM_KIND_U64),
+    STATISTIC(ok, "of them, how many are ok", LM_KIND_U64),
+    STATISTIC(diverged, "how many diverged", LM_KIND_U64),
+    STATISTIC(failed, "how many failed", LM_KIND_U64),
+    STATISTIC(loss_mean, "validation loss: mean over the trials that are ok", LM_KIND_F64),
+    STATISTIC(loss_sd, "validation loss: sample standard deviation", LM_KIND_F64),
+    STATISTIC(loss_low, "validation loss: 95 % interval of the mean, from", LM_KIND_F64),
+    STATISTIC(loss_high, "validation loss: 95 % interval of the mean, to", LM_KIND_F64),
+    STATISTIC(accuracy_mean, "validation accuracy: mean over the trials that are ok", LM_KIND_F64),
+    STATISTIC(accuracy_sd, "validation accuracy: sample standard deviation", LM_KIND_F64),
+    STATISTIC(accuracy_low, "validation accuracy: 95 % interval of the mean, from", LM_KIND_F64),
+    STATISTIC(accuracy_high, "validation accuracy: 95 % interval of the mean, to", LM_KIND_F64),
+};
+const struct lm_table lm_layout_configuration = {configuration_columns, COUNT(configuration_columns),
+                                                 sizeof(struct lm_configuration)};
+
+static const struct lm_column leader_columns[] = {
+    {"trial", "place", "number of the trial", .kind = LM_KIND_U64, MEMBER(lm_leader, trial)},
+    {"validation_loss", "place", "mean loss of the held-out samples", .kind = LM_KIND_F64,
+     MEMBER(lm_leader, validation_loss)},
+    {"validation_accuracy", "place", "share of held-out samples that are right", .kind = LM_KIND_F64,
+     MEMBER(lm_leader, validation_accuracy)},
+    {"test_loss", "place", "mean loss of the test samples", .kind = LM_KIND_F64, MEMBER(lm_leader, test_loss)},
+    {"test_accuracy", "place", "share of test samples that are right", .kind = LM_KIND_F64,
+     MEMBER(lm_leader, test_accuracy)},
+};
+const struct lm_table lm_layout_leader = {leader_columns, COUNT(leader_columns), sizeof(struct lm_leader)};
+
+const struct lm_column lm_layout_trial_rung = {"rung", "trial", "rung of the search that it reached, 0 the first",
+                                               .kind = LM_KIND_U32};
+const struct lm_column lm_layout_configuration_rung = {"rung", "configuration", "highest rung of its trials",
+                                                       .kind = LM_KIND_U32, MEMBER(lm_configuration, rung)};
+const struct lm_column lm_layout_search = {"search", NULL, "how the trials were chosen", CHARS(lm_results, search)};
+const struct lm_column lm_layout_objective = {"objective", NULL, "what the best trials are best in",
+                                              CHARS(lm_results, objective)};
+const struct lm_column lm_layout_specification = {"specification", NULL, "text of the sweep file", .kind = LM_KIND_TEXT,
+                                                  MEMBER(lm_results, specification)};
+
 /* ---- /execution ---- */
 
 static const struct lm_column execution_columns[] = {

@@ -1,7 +1,7 @@
 /* results_layout.h: the names and types of everything in a results file: the one place to add a column.
  *
  * A new column is a new line in a table of results_layout.c; the writer and the reader follow. Old files lack it, so it
- * also raises LM_FORMAT_VERSION.
+ * also raises LM_FORMAT_VERSION; but not where readers do without it, old and new: they open by name what they know.
  */
 #ifndef LM_RESULTS_LAYOUT_H
 #define LM_RESULTS_LAYOUT_H
@@ -20,6 +20,15 @@ extern const struct lm_table lm_layout_outcome;   /* of struct lm_outcome, in /t
 extern const struct lm_table lm_layout_execution; /* of struct lm_trial_execution, in /execution */
 extern const struct lm_table lm_layout_check;     /* of struct lm_check, in /validation */
 extern const struct lm_table lm_layout_rank;      /* of struct lm_rank, in /execution */
+
+/* The groups of a sweep, which are optional. */
+extern const struct lm_table lm_layout_parameters;    /* of struct lm_trial, in /configurations: all but the seed */
+extern const struct lm_table lm_layout_configuration; /* of struct lm_configuration, in /configurations */
+extern const struct lm_table lm_layout_leader;        /* of struct lm_leader, in /sweep */
+/* Where a search has rungs: in /trials, of uint32_t, and in /configurations, of struct lm_configuration. */
+extern const struct lm_column lm_layout_trial_rung, lm_layout_configuration_rung;
+/* Single texts in /sweep: members of struct lm_results itself. */
+extern const struct lm_column lm_layout_search, lm_layout_objective, lm_layout_specification;
 
 /* /dataset: members of struct lm_results itself, of a length that is known. */
 struct lm_field {

@@ -9,8 +9,8 @@
 
 /* ---- helpers ---- */
 
-static int get_table(struct lm_h5_source *source, hid_t group, const struct lm_table *table, void *rows, uint64_t n,
-                     struct lm_error *err)
+int lm_results_get_table(struct lm_h5_source *source, hid_t group, const struct lm_table *table, void *rows, uint64_t n,
+                         struct lm_error *err)
 {
     int status = LM_OK;
     for (size_t i = 0; i < table->n && status == LM_OK; i++)
@@ -18,9 +18,8 @@ static int get_table(struct lm_h5_source *source, hid_t group, const struct lm_t
     return status;
 }
 
-/* Are all columns there, in n rows? Before n rows of structs are allocated. */
-static int check_table(struct lm_h5_source *source, const char *group_name, const struct lm_table *table, uint64_t n,
-                       struct lm_error *err)
+int lm_results_check_table(struct lm_h5_source *source, const char *group_name, const struct lm_table *table,
+                           uint64_t n, struct lm_error *err)
 {
     hid_t group;
     int status = lm_h5_open_group(source->file, group_name, &group, err);
@@ -32,8 +31,8 @@ static int check_table(struct lm_h5_source *source, const char *group_name, cons
     return lm_h5_close(group, status, err);
 }
 
-/* The length of a scale, which the columns must share. */
-static int get_length(struct lm_h5_source *source, hid_t group, const char *scale, uint64_t *n, struct lm_error *err)
+int lm_results_get_length(struct lm_h5_source *source, hid_t group, const char *scale, uint64_t *n,
+                          struct lm_error *err)
 {
     hid_t data_set;
     *n = LM_H5_ANY;
@@ -144,7 +143,7 @@ static int load_split_part(struct lm_results_reader *reader, hid_t group, const 
                            uint64_t total, struct lm_results *out, struct lm_error *err)
 {
     uint64_t n;
-    int status = get_length(&reader->source, group, part->axis, &n, err);
+    int status = lm_results_get_length(&reader->source, group, part->axis, &n, err);
     if (status != LM_OK)
         return status;
     if (n > total)
@@ -223,9 +222,9 @@ static int load_trials(struct lm_results_reader *reader, struct lm_results *out,
     const uint64_t n = out->n_trials;
     int status = lm_h5_open_group(reader->source.file, "trials", &group, err);
     if (status == LM_OK)
-        status = get_table(&reader->source, group, &lm_layout_trial, out->trial, n, err);
+        status = lm_results_get_table(&reader->source, group, &lm_layout_trial, out->trial, n, err);
     if (status == LM_OK)
-        status = get_table(&reader->source, group, &lm_layout_outcome, out->outcome, n, err);
+        status = lm_results_get_table(&reader->source, group, &lm_layout_outcome, out->outcome, n, err);
     for (uint64_t t = 0; t < n && status == LM_OK; t++) {
         const char *fault = trial_fault(&out->trial[t], &out->outcome[t], reader->max_epochs);
         if (fault)
@@ -260,7 +259,7 @@ static int load_scores(struct lm_results_reader *reader, hid_t group, struct lm_
     uint64_t n, dims[2] = {LM_H5_ANY, LM_CLASSES};
     static const uint64_t square[2] = {LM_CLASSES, LM_CLASSES};
     hid_t scores;
-    int status = get_length(source, group, "sample", &n, err);
+    int status = lm_results_get_length(source, group, "sample", &n, err);
     if (status != LM_OK)
         return status;
     dims[0] = n;
@@ -307,7 +306,7 @@ static int load_streamed(struct lm_results_reader *reader, hid_t group, struct l
 static int load_any_scores(struct lm_results_reader *reader, hid_t group, struct lm_results *out, struct lm_error *err)
 {
     uint64_t n;
-    int status = get_length(&reader->source, group, "sample", &n, err);
+    int status = lm_results_get_length(&reader->source, group, "sample", &n, err);
     if (status != LM_OK)
         return status;
     if (n > 0 && out->n_test == 0)
@@ -341,13 +340,13 @@ static int load_validation(struct lm_results_reader *reader, struct lm_results *
     uint64_t n = 0;
     int status = lm_h5_open_group(reader->source.file, "validation", &group, err);
     if (status == LM_OK)
-        status = get_length(&reader->source, group, "check", &n, err);
+        status = lm_results_get_length(&reader->source, group, "check", &n, err);
     if (status == LM_OK)
-        status = check_table(&reader->source, "validation", &lm_layout_check, n, err);
+        status = lm_results_check_table(&reader->source, "validation", &lm_layout_check, n, err);
     if (status == LM_OK) {
         out->checks = zeros(n, sizeof *out->checks);
         out->n_checks = out->checks ? (size_t)n : 0;
-        status = out->checks ? get_table(&reader->source, group, &lm_layout_check, out->checks, n, err)
+        status = out->checks ? lm_results_get_table(&reader->source, group, &lm_layout_check, out->checks, n, err)
                              : lm_fail_memory(err, n * sizeof *out->checks, "the checks");
     }
     return lm_h5_close(group, status, err);
@@ -356,11 +355,11 @@ static int load_validation(struct lm_results_reader *reader, struct lm_results *
 static int load_ranks(struct lm_results_reader *reader, hid_t group, struct lm_results *out, struct lm_error *err)
 {
     uint64_t dims[2] = {LM_H5_ANY, LM_PHASES};
-    int status = get_length(&reader->source, group, "rank", &dims[0], err);
+    int status = lm_results_get_length(&reader->source, group, "rank", &dims[0], err);
     if (status != LM_OK)
         return status;
     const uint64_t n = dims[0];
-    status = check_table(&reader->source, "execution", &lm_layout_rank, n, err);
+    status = lm_results_check_table(&reader->source, "execution", &lm_layout_rank, n, err);
     if (status != LM_OK)
         return status;
     out->ranks = zeros(n, sizeof *out->ranks);
@@ -368,7 +367,7 @@ static int load_ranks(struct lm_results_reader *reader, hid_t group, struct lm_r
     if (!out->ranks || !seconds)
         status = lm_fail_memory(err, n * sizeof *out->ranks, "the ranks");
     else
-        status = get_table(&reader->source, group, &lm_layout_rank, out->ranks, n, err);
+        status = lm_results_get_table(&reader->source, group, &lm_layout_rank, out->ranks, n, err);
     if (status == LM_OK)
         status = lm_h5_get_array(&reader->source, group, "rank_seconds", LM_KIND_F64, 2, dims, seconds, err);
     for (uint64_t r = 0; r < n && status == LM_OK; r++)
@@ -384,7 +383,7 @@ static int load_execution(struct lm_results_reader *reader, struct lm_results *o
     const uint64_t n = out->n_scores;
     int status = lm_h5_open_group(reader->source.file, "execution", &group, err);
     if (status == LM_OK)
-        status = get_table(&reader->source, group, &lm_layout_execution, out->execution, out->n_trials, err);
+        status = lm_results_get_table(&reader->source, group, &lm_layout_execution, out->execution, out->n_trials, err);
     if (status == LM_OK && !out->streamed) {
         out->sample_rank = zeros(n, sizeof *out->sample_rank);
         status = out->sample_rank ? lm_h5_get_column(&reader->source, group, &lm_layout_sample_rank, out->sample_rank,
@@ -400,9 +399,9 @@ static int load_execution(struct lm_results_reader *reader, struct lm_results *o
 
 static int load_steps(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err)
 {
-    static int (*const step[])(struct lm_results_reader *, struct lm_results *,
-                               struct lm_error *) = {load_root, load_provenance, load_dataset,    load_trials,
-                                                     load_kept, load_inference,  load_validation, load_execution};
+    static int (*const step[])(struct lm_results_reader *, struct lm_results *, struct lm_error *) = {
+        load_root,      load_provenance, load_dataset,   load_trials,          load_kept,
+        load_inference, load_validation, load_execution, lm_results_load_sweep};
     int status = LM_OK;
     for (size_t i = 0; i < sizeof step / sizeof step[0] && status == LM_OK; i++)
         status = step[i](reader, out, err);
@@ -413,11 +412,11 @@ int lm_results_load(struct lm_results_reader *reader, struct lm_results *out, st
 {
     struct lm_h5_source *source = &reader->source;
     const uint64_t n = reader->n_trials;
-    int status = check_table(source, "trials", &lm_layout_trial, n, err);
+    int status = lm_results_check_table(source, "trials", &lm_layout_trial, n, err);
     if (status == LM_OK)
-        status = check_table(source, "trials", &lm_layout_outcome, n, err);
+        status = lm_results_check_table(source, "trials", &lm_layout_outcome, n, err);
     if (status == LM_OK)
-        status = check_table(source, "execution", &lm_layout_execution, n, err);
+        status = lm_results_check_table(source, "execution", &lm_layout_execution, n, err);
     if (status != LM_OK)
         return lm_fail_within(err, "cannot read '%s': ", reader->path);
     status = lm_results_allocate(n, out, err);

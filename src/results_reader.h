@@ -36,6 +36,18 @@ struct lm_results_reader {
     struct lm_stored_scores scores;
 };
 
+/* All columns of a table, into an array of its structs: (n). */
+int lm_results_get_table(struct lm_h5_source *source, hid_t group, const struct lm_table *table, void *rows, uint64_t n,
+                         struct lm_error *err);
+/* Are all columns there, in n rows? Before n rows of structs are allocated. */
+int lm_results_check_table(struct lm_h5_source *source, const char *group_name, const struct lm_table *table,
+                           uint64_t n, struct lm_error *err);
+/* The length of a scale, which the columns must share. */
+int lm_results_get_length(struct lm_h5_source *source, hid_t group, const char *scale, uint64_t *n,
+                          struct lm_error *err);
+/* What a sweep adds, where it is there (results_sweep.c). After the trials. */
+int lm_results_load_sweep(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err);
+
 /* Opens them, if they are not: shapes and types are then known to be right. */
 int lm_results_open_scores(struct lm_results_reader *reader, struct lm_error *err);
 void lm_results_close_stored_scores(struct lm_results_reader *reader);

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include "results.h"
+#include "results_layout.h"
 #include "results_rows.h"
 
 enum lm_group {
@@ -49,6 +50,11 @@ struct lm_results_writer {
 int lm_results_end_scores(struct lm_results_writer *writer, const struct lm_results *results, struct lm_error *err);
 /* Closes its data sets; returns `status`, or LM_FAILED where that is LM_OK and a close fails. */
 int lm_results_close_scores(struct lm_results_writer *writer, int status, struct lm_error *err);
+
+/* All columns of a table, from an array of its structs: (n). */
+int lm_results_put_table(hid_t group, const struct lm_table *table, const void *rows, uint64_t n, struct lm_error *err);
+/* /trials/rung, /sweep and /configurations, where the results have them: results_sweep.c. */
+int lm_results_put_sweep(struct lm_results_writer *writer, const struct lm_results *results, struct lm_error *err);
 
 /* A scale of the 15 letters. */
 int lm_results_put_classes(hid_t group, const char *name, const char *long_name, struct lm_error *err);

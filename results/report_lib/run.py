@@ -32,7 +32,8 @@ def run(arguments: argparse.Namespace) -> list[str]:
             from . import tables
 
             folder.check(
-                list(wanted) + [n for p in prefixes for n in tables.names(p, arguments.csv, arguments.parquet)]
+                list(wanted)
+                + [n for r, p in zip(files, prefixes) for n in tables.names(r, p, arguments.csv, arguments.parquet)]
             )
             for results, prefix in zip(files, prefixes):
                 try:

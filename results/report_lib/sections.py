@@ -10,7 +10,7 @@ from typing import Callable, Optional, Union
 import numpy as np
 
 from . import images as image_data
-from . import pictures_machine, pictures_scores, pictures_training, scores, stats, summary
+from . import pictures_machine, pictures_scores, pictures_training, scores, stats, summary, sweep
 from .html import card, data_uri, esc, figure, folded, notice, table
 from .picture import Picture, percent
 from .reader import Damaged, Results, first_line
@@ -173,6 +173,10 @@ def _interval(values: np.ndarray, samples: int) -> str:
 
 def _leaderboard(context: Context, section: Section) -> None:
     trials, results, kind = context.trials, context.results, context.kind()
+    found = sweep.load(results, trials)
+    if found is not None:  # the program has ranked them itself
+        section.pieces += sweep.pieces(results, trials, found)
+        return
     if kind is None or not trials.n:
         section.pieces.append(notice("There is no score to rank by."))
         return

@@ -103,15 +103,16 @@ def _chosen(results: Results, trials: Trials, valid: bool) -> list[str]:
     best = trials.best()
     if best is None or not _is_test(results):
         return []
-    loss = trials.column["validation_loss"][best]
+    loss = trials.column.get("validation_loss", np.full(trials.n, np.nan))[best]
     test = trials.column.get("test_accuracy")
     shown = percent(float(test[best])) if test is not None and np.isfinite(test[best]) else "n/a"
     rate = f", learning rate {trials.value_text('learning_rate', best)}" if trials.varies("learning_rate") else ""
+    why = "the lowest validation loss" if trials.leader is None else "the sweep's first place; validation loss"
     return [
         card(
             "Best trial, right on the test samples",
             shown,
-            f"trial {best}{rate}: the lowest validation loss, {loss:.4g}",
+            f"trial {best}{rate}: {why}, {loss:.4g}",
             "best_trial",
             best,
         )

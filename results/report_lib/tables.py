@@ -36,7 +36,32 @@ TRIALS = (
     "test_accuracy",
     "digest",
     "reason",
+    "rung",
 )
+CONFIGURATIONS = (
+    "learning_rate",
+    "decay",
+    "initial_range",
+    "epochs",
+    "block",
+    "hidden1",
+    "hidden2",
+    "first_trial",
+    "trials",
+    "ok",
+    "diverged",
+    "failed",
+    "loss_mean",
+    "loss_sd",
+    "loss_low",
+    "loss_high",
+    "accuracy_mean",
+    "accuracy_sd",
+    "accuracy_low",
+    "accuracy_high",
+    "rung",
+)
+LEADERBOARD = ("trial", "validation_loss", "validation_accuracy", "test_loss", "test_accuracy")
 
 
 def _frame(results: Results, group: str, names: dict[str, str], n: int, index: str) -> "pd.DataFrame":
@@ -135,6 +160,26 @@ def ranks(results: Results) -> "pd.DataFrame":
     return frame
 
 
+def _present(results: Results, group: str, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: name for name in names if results.has(f"{group}/{name}")}
+
+
+def configurations(results: Results) -> "pd.DataFrame":
+    """A row a configuration of a sweep: its settings, and its means over seeds."""
+    shape = results.shape("configurations/configuration")
+    return _frame(
+        results, "configurations", _present(results, "configurations", CONFIGURATIONS), shape[0] if shape else 0, "configuration"
+    )
+
+
+def leaderboard(results: Results) -> "pd.DataFrame":
+    """A row a place."""
+    shape = results.shape("sweep/place")
+    frame = _frame(results, "sweep", {name: name for name in LEADERBOARD}, shape[0] if shape else 0, "place")
+    frame["place"] += 1
+    return frame
+
+
 TABLES: dict[str, Callable[[Results], "pd.DataFrame"]] = {
     "trials": trials,
     "loss": loss,
@@ -143,7 +188,10 @@ TABLES: dict[str, Callable[[Results], "pd.DataFrame"]] = {
     "validation": validation,
     "execution": execution,
     "ranks": ranks,
+    "configurations": configurations,
+    "leaderboard": leaderboard,
 }
+OF_A_SWEEP = {"configurations": "configurations", "leaderboard": "sweep"}  # not written for files that lack the group
 
 
 def parquet_engine() -> Optional[str]:
@@ -164,8 +212,8 @@ def write(results: Results, prefix: str, csv: bool, parquet: bool) -> Iterator[t
         raise BadInput(
             "--parquet: pandas needs pyarrow (or fastparquet) for it: pip install pyarrow; --csv needs nothing more"
         )
-    for name, make in TABLES.items():
-        frame = make(results)
+    for name in _present_tables(results):
+        frame = TABLES[name](results)
         if csv:
             yield (
                 f"{prefix}{name}.csv",
@@ -179,11 +227,14 @@ def write(results: Results, prefix: str, csv: bool, parquet: bool) -> Iterator[t
             yield f"{prefix}{name}.parquet", out.getvalue()
 
 
-def names(prefix: str, csv: bool, parquet: bool) -> list[str]:
+def names(results: Results, prefix: str, csv: bool, parquet: bool) -> list[str]:
     """The files that write() makes."""
-    return [
-        f"{prefix}{name}.{kind}" for name in TABLES for kind, wanted in (("csv", csv), ("parquet", parquet)) if wanted
-    ]
+    kinds = [kind for kind, wanted in (("csv", csv), ("parquet", parquet)) if wanted]
+    return [f"{prefix}{name}.{kind}" for name in _present_tables(results) for kind in kinds]
+
+
+def _present_tables(results: Results) -> list[str]:
+    return [name for name in TABLES if name not in OF_A_SWEEP or results.has(OF_A_SWEEP[name])]
 
 
 def _new_pandas() -> bool:

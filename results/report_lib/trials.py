@@ -86,6 +86,7 @@ class Trials:
     first: np.ndarray  # a trial of each configuration
     once: np.ndarray  # trials without repeats that differ in block alone
     lacks: list[str] = field(default_factory=list)
+    leader: Optional[int] = None  # of a sweep: the first of its leaderboard
 
     @property
     def ok(self) -> np.ndarray:
@@ -120,7 +121,10 @@ class Trials:
         return found + (["network"] if self.varies("hidden1") or self.varies("hidden2") else [])
 
     def best(self) -> Optional[int]:
-        """The trial of the lowest validation loss, ties to the lower number, as the program chooses; None: no hold-out."""
+        """The trial of the lowest validation loss, ties to the lower number, as the program chooses; None: no hold-out.
+        Of a sweep, the first of its leaderboard: it may have rungs, or another objective."""
+        if self.leader is not None:
+            return self.leader
         if not self.has("validation_loss"):
             return None
         return (
@@ -163,8 +167,28 @@ def load(results: Results) -> Trials:
     answer = _combine(configuration, column["seed"]) if "seed" in column else configuration
     _, once = np.unique(answer, return_index=True)
     return Trials(
-        n, column, text["status"], text["reason"], configuration, len(first), first[order], np.sort(once), lacks
+        n,
+        column,
+        text["status"],
+        text["reason"],
+        configuration,
+        len(first),
+        first[order],
+        np.sort(once),
+        lacks,
+        _leader(results, n),
     )
+
+
+def _leader(results: Results, n: int) -> Optional[int]:
+    """What is wrong with a leaderboard its own section says (sweep.py)."""
+    try:
+        places = results.column("sweep/trial")
+    except Damaged:
+        return None
+    if places is None or places.ndim != 1 or not len(places) or not 0 <= int(places[0]) < n:
+        return None
+    return int(places[0])
 
 
 def _combine(code: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -43,8 +43,8 @@ for spec in "u8 5 2 labels" "u8 3 8 none" "f32 5 2 labels" "f32 4 4 none"; do
 done
 rm "$to/made"
 
-# ---- results files: none, one and several trials, with and without kept weights
-for spec in "0 0 0 0" "1 2 3 1" "4 3 5 2" "3 1 40 0"; do
+# ---- results files: none, one and several trials, with and without kept weights, of sweeps
+for spec in "0 0 0 0" "1 2 3 1" "4 3 5 2" "3 1 40 0" "9 4 2 1 sweep" "9 4 2 0 halving"; do
     # shellcheck disable=SC2086 # words
     "$build/tests/make_results" "$to/results/good-${spec// /-}.h5" $spec
 done

@@ -48,6 +48,35 @@ static void check_indices(const struct lm_results *r)
         fuzz_demand(r->predicted[k] < LM_CLASSES && r->expected[k] < LM_CLASSES, "letters are classes");
 }
 
+/* The same of a sweep's groups: verify, export and report look trials up by them. */
+static int check_sweep(struct lm_results_reader *reader, const struct lm_results *r, struct lm_error *err)
+{
+    uint64_t trials = 0;
+    for (uint64_t t = 0; t < r->n_trials && r->rung; t++)
+        fuzz_demand(r->rung[t] == 0 || r->rung[t] < r->max_epochs, "a rung is one");
+    fuzz_demand(r->is_sweep || (r->n_configurations == 0 && r->n_leaders == 0), "these are a sweep's");
+    if (!r->is_sweep)
+        return LM_OK;
+    fuzz_demand(r->specification != NULL && r->n_leaders <= r->n_trials, "a sweep is whole");
+    for (uint64_t k = 0; k < r->n_leaders; k++)
+        fuzz_demand(r->leader[k] < r->n_trials, "a leader is a trial");
+    for (uint64_t k = 0; k < r->n_configurations; k++) {
+        const struct lm_configuration *c = &r->configuration[k];
+        trials += c->trials;
+        fuzz_demand(c->first < r->n_trials && c->ok + c->diverged + c->failed <= c->trials, "a configuration is one");
+    }
+    fuzz_demand(trials == r->n_trials, "each trial is of one configuration");
+    struct lm_leader *leaders = malloc(r->n_leaders * sizeof *leaders + 1);
+    struct lm_trial *parameters = malloc(r->n_configurations * sizeof *parameters + 1);
+    fuzz_demand(leaders && parameters, "they are no more than the file holds");
+    int code = lm_results_get_leaders(reader, r->n_leaders, leaders, err);
+    if (code == LM_OK)
+        code = lm_results_get_parameters(reader, r->n_configurations, parameters, err);
+    free(leaders);
+    free(parameters);
+    return code;
+}
+
 static int read_rest(struct lm_results_reader *reader, struct lm_results *r, struct lm_error *err)
 {
     double *loss = malloc(r->n_trials * r->max_epochs * sizeof *loss + 1);
@@ -81,7 +110,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         code = lm_results_load(reader, &results, &err);
         if (code == LM_OK) {
             check_indices(&results);
-            code = read_rest(reader, &results, &err);
+            code = check_sweep(reader, &results, &err);
+            if (code == LM_OK)
+                code = read_rest(reader, &results, &err);
             lm_results_free(&results);
         }
         lm_results_close(reader);

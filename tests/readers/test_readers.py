@@ -34,12 +34,12 @@ def skip(name, why):
     print(f"ok {len(results)} - {name} # SKIP {why}")
 
 
-def check(name, function, *arguments):
+def check(name, function, *arguments, **options):
     """ok if function returns; what it raises, a warning included, is the reason of the failure."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            function(*arguments)
+            function(*arguments, **options)
         except Exception as reason:  # whatever a reader's library raises
             result(name, False, f"{type(reason).__name__}: {reason}")
         else:
@@ -134,10 +134,55 @@ def check_values(np, data, trials, epochs, samples):
         must((bits == 0x7FC00000).all(), "the fill of weights that there are not")
 
 
+T975 = {2: 12.706204736174705, 3: 4.3026527297494639, 4: 3.1824463052837096}  # Student's t of so many values
+
+
+def check_sweep(np, data, trials, epochs, halving):
+    """What make_results.c adds for a sweep; the means by numpy."""
+    t = np.arange(trials)
+    ok = t % 5 != 4
+    loss = np.where(ok, (t * 7 % 16 + 1) / 16, np.nan)
+    accuracy = np.where(ok, (t * 5 % 8) / 8, np.nan)
+    rung = (t % 3 == 2) & (epochs > 2) if halving else np.zeros(trials, bool)
+    equal(str(data("sweep", "search")), "halving" if halving else "grid", "search")
+    equal(str(data("sweep", "objective")), "validation_accuracy" if halving else "validation_loss", "objective")
+    must(str(data("sweep", "specification")).endswith("# é assim\n"), "specification")
+    order = sorted(t[ok], key=lambda k: (-int(rung[k]), -accuracy[k], loss[k], k) if halving else (loss[k], k))[:7]
+    equal(list(data("sweep", "trial")), order, "the leaderboard")
+    equal(list(data("sweep", "place")), list(range(1, len(order) + 1)), "place")
+    for name, values in (("validation_loss", loss), ("validation_accuracy", accuracy)):
+        equal(list(data("sweep", name)), list(values[order]), name + " of the leaderboard")
+    equal(list(data("sweep", "test_loss")), [0.5 / (k + 1) for k in order], "test_loss of the leaderboard")
+    if halving:
+        equal(list(data("trials", "rung")), list(rung), "rung")
+    groups = {}
+    for k in range(trials):
+        groups.setdefault((k // 8, k % 2), []).append(k)
+    members = sorted(groups.values())
+    n = len(members)
+    equal(list(data("configurations", "configuration")), list(range(n)), "configuration")
+    equal(list(data("configurations", "first_trial")), [m[0] for m in members], "first_trial")
+    equal(list(data("configurations", "trials")), [len(m) for m in members], "trials")
+    equal(list(data("configurations", "ok")), [int(ok[m].sum()) for m in members], "ok")
+    equal(list(data("configurations", "diverged")), [int((~ok)[m].sum()) for m in members], "diverged")
+    equal(list(data("configurations", "hidden1")), [16 if m[0] % 2 else 32 for m in members], "hidden1")
+    equal(list(data("configurations", "learning_rate")), [np.float32(0.01) * np.float32(m[0] // 8 + 1) for m in members],
+          "learning_rate")
+    if halving:
+        equal(list(data("configurations", "rung")), [int(rung[m].max()) for m in members], "rung")
+    for name, values in (("loss", loss), ("accuracy", accuracy)):
+        mean = np.array([values[m][ok[m]].mean() for m in members])
+        sd = np.array([values[m][ok[m]].std(ddof=1) if ok[m].sum() > 1 else np.nan for m in members])
+        half = np.array([T975.get(int(ok[m].sum()), np.nan) / np.sqrt(ok[m].sum()) for m in members]) * sd
+        for part, wanted in (("mean", mean), ("sd", sd), ("low", mean - half), ("high", mean + half)):
+            must(np.allclose(data("configurations", f"{name}_{part}"), wanted, rtol=1e-12, atol=0, equal_nan=True),
+                 f"{name}_{part}")
+
+
 # ---- readers ----
 
 
-def with_h5py(h5py, path, *shape):
+def with_h5py(h5py, path, *shape, sweep=""):
     import numpy as np
 
     with h5py.File(path, "r") as file:
@@ -146,7 +191,11 @@ def with_h5py(h5py, path, *shape):
             dataset = file[group][name]
             return dataset.asstr()[()] if h5py.check_string_dtype(dataset.dtype) else dataset[()]
 
+        if sweep:
+            check_sweep(np, data, shape[0], shape[1], sweep == "halving")
+            return
         check_values(np, data, *shape)
+        must(not {"sweep", "configurations"} & set(file) and "rung" not in file["trials"], "a run is no sweep")
         equal(file.attrs["format"], "libras-results", "format")
         equal(int(file.attrs["format_version"]), 1, "format_version")
         equal(file.attrs["title"], "varredura número 1", "title")
@@ -193,7 +242,7 @@ def with_xarray(xarray, path, group, engine):
             must(all(isinstance(a, str) for k, a in variable.attrs.items() if k != "_FillValue"), f"attributes of {name}")
 
 
-def values_with_xarray(xarray, path, engine, *shape):
+def values_with_xarray(xarray, path, engine, *shape, sweep=""):
     import numpy as np
 
     opened = {}
@@ -204,6 +253,11 @@ def values_with_xarray(xarray, path, engine, *shape):
                 opened[group] = dataset.load()
         return opened[group][name].values
 
+    if sweep:
+        check_sweep(np, data, shape[0], shape[1], sweep == "halving")
+        equal(opened["sweep"]["trial"].dims, ("place",), "dimensions of the leaderboard")
+        equal(opened["configurations"]["loss_mean"].dims, ("configuration",), "dimensions of loss_mean")
+        return
     check_values(np, data, *shape)
     equal(opened["trials"]["loss"].dims, ("trial", "epoch"), "dimensions of loss")
     equal(opened["weights/64-16-16-15"]["w2"].dims, ("trial", "hidden2", "hidden1"), "dimensions of w2")
@@ -230,9 +284,12 @@ def main():
 def run(modules, folder):
     # trials, epochs, samples, kept; then the shape that check_values is told
     full = make(os.path.join(folder, "São João 1.h5"), 23, 7, 40, 13)
-    files = {"a sweep": full,
+    files = {"many trials": full,
              "one trial": make(os.path.join(folder, "one.h5"), 1, 1, 1, 1),
              "no trial": make(os.path.join(folder, "none.h5"), 0, 0, 0, 0)}
+    sweeps = {kind: make(os.path.join(folder, kind + ".h5"), 23, 7, 40, 13, kind) for kind in ("sweep", "halving")}
+    files.update({f"a file of a {kind}": path for kind, path in sweeps.items()})
+    files["a sweep of no trial"] = make(os.path.join(folder, "nosweep.h5"), 0, 0, 0, 0, "halving")
     shuffled = make(os.path.join(folder, "shuffled.h5"), 23, 7, 40, 13, "shuffled")
 
     with open(full, "rb") as a, open(shuffled, "rb") as b:
@@ -252,6 +309,8 @@ def run(modules, folder):
         skip("h5py", "no h5py")
         return
     check("values with h5py", with_h5py, h5py, full, 23, 7, 40)
+    for kind, path in sweeps.items():
+        check(f"values of a {kind} with h5py", with_h5py, h5py, path, 23, 7, 40, sweep=kind)
     for name, path in files.items():
         check(f"layout of {name}", layout_with_h5py, h5py, path)
     for engine, module in (("netcdf4", "netCDF4"), ("h5netcdf", "h5netcdf")):
@@ -259,6 +318,9 @@ def run(modules, folder):
             skip(f"xarray, {engine}", "no " + ("xarray" if not xarray else module))
             continue
         check(f"values with xarray, {engine}", values_with_xarray, xarray, full, engine, 23, 7, 40)
+        for kind, path in sweeps.items():
+            check(f"values of a {kind} with xarray, {engine}", values_with_xarray, xarray, path, engine, 23, 7, 40,
+                  sweep=kind)
         for name, path in files.items():
             for group in groups(h5py, path):
                 check(f"xarray, {engine}: {group} of {name}", with_xarray, xarray, path, group, engine)

@@ -1,8 +1,9 @@
 /* make_results OUT.h5 TRIALS EPOCHS SAMPLES KEPT: a results file with reproducible contents, for tests of its readers.
  *
  * The values are simple functions of their indices, which the test in Python computes again: see test_readers.py. A
- * sixth argument, "shuffled", puts losses and weights in another order: the file must have the same contents. A
- * seventh, a number of seconds, is the most that writing may take. KEPT networks are kept, alternately of two shapes.
+ * sixth argument, "shuffled", puts losses and weights in another order: the file must have the same contents; "sweep"
+ * makes it that of a sweep with seeds, "halving" of one with rungs, too, whose objective is the accuracy. A seventh, a
+ * number of seconds, is the most that writing may take. KEPT networks are kept, alternately of two shapes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,30 @@ static void fill_trials(struct lm_results *r, uint64_t epochs)
         strcpy(r->execution[t].device, "cpu");
         strcpy(r->execution[t].variant, "cpu-ref");
     }
+}
+
+/* Configurations of up to 4 seeds, among one another: trials of one shape out of eight in a row. All but every fifth
+ * are ok; some scores are shared. */
+static void fill_sweep(struct lm_results *r, int halving)
+{
+    r->is_sweep = 1;
+    strcpy(r->search, halving ? "halving" : "grid");
+    strcpy(r->objective, halving ? "validation_accuracy" : "validation_loss");
+    r->specification = strdup("search: grid # busca\nparameters:\n  seed: {from: 1, to: 4}  # é assim\n");
+    r->rung = halving ? room(r->n_trials, sizeof *r->rung) : NULL;
+    for (uint64_t t = 0; t < r->n_trials; t++) {
+        struct lm_trial *trial = &r->trial[t];
+        struct lm_outcome *o = &r->outcome[t];
+        trial->learning_rate = 0.01f * (float)(t / 8 + 1);
+        trial->block = 32;
+        if (o->status == LM_TRIAL_OK) {
+            o->validation_loss = (double)(t * 7 % 16 + 1) / 16;
+            o->validation_accuracy = (double)(t * 5 % 8) / 8;
+        }
+        if (halving)
+            r->rung[t] = (uint32_t)(t % 3 == 2 && r->max_epochs > 2);
+    }
+    must(lm_results_summarise(r, 7, &error));
 }
 
 static void fill_dataset(struct lm_results *r, size_t samples)
@@ -177,7 +202,8 @@ static void put_weights(struct lm_results_writer *writer, uint64_t kept, int shu
 int main(int argc, char **argv)
 {
     if (argc < 6) {
-        fprintf(stderr, "usage: make_results OUT.h5 TRIALS EPOCHS SAMPLES KEPT [ordered|shuffled [SECONDS]]\n");
+        fprintf(stderr,
+                "usage: make_results OUT.h5 TRIALS EPOCHS SAMPLES KEPT [ordered|shuffled|sweep|halving [SECONDS]]\n");
         return 2;
     }
     lm_hdf5_setup();
@@ -189,6 +215,9 @@ int main(int argc, char **argv)
     must(lm_results_allocate(trials, &r, &error));
     r.max_epochs = epochs;
     fill_trials(&r, epochs);
+    const int halving = argc > 6 && strcmp(argv[6], "halving") == 0;
+    if (halving || (argc > 6 && strcmp(argv[6], "sweep") == 0))
+        fill_sweep(&r, halving);
     fill_dataset(&r, samples);
     fill_inference(&r, samples);
     fill_rest(&r);

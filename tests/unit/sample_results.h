@@ -217,6 +217,32 @@ static inline void sample_make(uint64_t seed, uint64_t trials, uint64_t epochs, 
     sample_rest(s);
 }
 
+/* Makes them those of a sweep, after sample_make: half of the trials share their parameters with the one before. */
+static inline void sample_sweep(struct sample *s, int rungs)
+{
+    struct lm_results *r = &s->results;
+    struct lm_error err;
+    r->is_sweep = 1;
+    strcpy(r->search, rungs ? "halving" : "latin");
+    strcpy(r->objective, sample_random(s) % 2 ? "validation_loss" : "validation_accuracy");
+    size_t bytes = sample_random(s) % 3 ? sample_random(s) % 300 : 200000; /* more than a heap's first size, or none */
+    r->specification = sample_room(bytes + 1, 1);
+    memset(r->specification, '#', bytes);
+    for (uint64_t t = 1; t < r->n_trials; t++) {
+        uint32_t epochs = r->trial[t].epochs, block = r->trial[t].block;
+        struct lm_shape shape = r->trial[t].shape;
+        r->trial[t] = r->trial[t - t % 2];
+        r->trial[t].seed = (uint32_t)t;
+        r->trial[t].epochs = epochs; /* the rest of the sample hangs on these */
+        r->trial[t].block = block;
+        r->trial[t].shape = shape;
+    }
+    r->rung = rungs ? sample_room(r->n_trials, sizeof *r->rung) : NULL;
+    for (uint64_t t = 0; t < r->n_trials && rungs; t++)
+        r->rung[t] = (uint32_t)(sample_random(s) % r->max_epochs);
+    assert_int_equal(lm_results_summarise(r, sample_random(s) % 30, &err), LM_OK);
+}
+
 static inline void sample_free(struct sample *s)
 {
     lm_results_free(&s->results);

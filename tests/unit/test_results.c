@@ -113,6 +113,47 @@ static void same_rest(const struct lm_results *a, const struct lm_results *b)
     }
 }
 
+static void same_sweep(struct lm_results_reader *reader, const struct lm_results *a, const struct lm_results *b)
+{
+    struct lm_error err;
+    assert_int_equal(a->is_sweep, b->is_sweep);
+    assert_int_equal(a->rung == NULL, b->rung == NULL);
+    if (a->rung)
+        SAME(a->rung, b->rung, a->n_trials);
+    assert_string_equal(a->objective, b->objective);
+    assert_string_equal(a->search, b->search);
+    assert_string_equal(a->specification ? a->specification : "", b->specification ? b->specification : "");
+    assert_int_equal(a->n_configurations, b->n_configurations);
+    for (uint64_t k = 0; k < a->n_configurations; k++) { /* the padding is nobody's */
+        SAME(&a->configuration[k].first, &b->configuration[k].first, 5);
+        SAME(&a->configuration[k].loss_mean, &b->configuration[k].loss_mean, 8);
+        assert_int_equal(a->configuration[k].rung, b->configuration[k].rung);
+    }
+    assert_int_equal(a->n_leaders, b->n_leaders);
+    SAME(a->leader, b->leader, a->n_leaders);
+    if (!a->is_sweep) {
+        assert_int_equal(lm_results_get_leaders(reader, 0, NULL, &err), LM_BAD_INPUT);
+        assert_non_null(strstr(err.text, path));
+        return;
+    }
+    struct lm_leader *leaders = sample_room(a->n_leaders, sizeof *leaders);
+    struct lm_trial *parameters = sample_room(a->n_configurations, sizeof *parameters);
+    must(lm_results_get_leaders(reader, a->n_leaders, leaders, &err), &err);
+    must(lm_results_get_parameters(reader, a->n_configurations, parameters, &err), &err);
+    for (uint64_t k = 0; k < a->n_leaders; k++) {
+        assert_int_equal(leaders[k].trial, a->leader[k]);
+        SAME(&leaders[k].validation_loss, &a->outcome[a->leader[k]].validation_loss, 4);
+    }
+    for (uint64_t k = 0; k < a->n_configurations; k++) {
+        struct lm_trial first = a->trial[a->configuration[k].first];
+        first.seed = 0;
+        SAME(&parameters[k], &first, 1);
+    }
+    assert_int_equal(lm_results_get_leaders(reader, a->n_leaders + 1, leaders, &err), LM_BAD_INPUT);
+    free(leaders);
+    free(parameters);
+}
+
 /* In one piece, and row by row. */
 static void same_losses(struct lm_results_reader *reader, const struct sample *s)
 {
@@ -156,25 +197,70 @@ static void same_weights(struct lm_results_reader *reader, const struct lm_resul
     free(trial);
 }
 
-static void round_trip(uint64_t seed, uint64_t trials, uint64_t epochs, size_t scores, int validation)
+enum kind { RUN, SWEEP, HALVING };
+
+static void round_trip_of(enum kind kind, uint64_t seed, uint64_t trials, uint64_t epochs, size_t scores,
+                          int validation)
 {
     struct sample s;
     struct lm_error err = {0, ""};
     struct lm_results_reader *reader;
     struct lm_results read;
     sample_make(seed, trials, epochs, scores, validation, &s);
+    if (kind != RUN)
+        sample_sweep(&s, kind == HALVING);
     must(sample_write(&s, path, &err), &err);
     must(lm_results_open(path, &reader, &err), &err);
     must(lm_results_load(reader, &read, &err), &err);
     same_trials(&s.results, &read);
     same_dataset(&s.results, &read);
     same_rest(&s.results, &read);
+    same_sweep(reader, &s.results, &read);
     same_losses(reader, &s);
     same_weights(reader, &read, &s);
     lm_results_free(&read);
     lm_results_close(reader);
     sample_free(&s);
     assert_int_equal(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0); /* nothing is left open */
+}
+
+static void round_trip(uint64_t seed, uint64_t trials, uint64_t epochs, size_t scores, int validation)
+{
+    round_trip_of(RUN, seed, trials, epochs, scores, validation);
+}
+
+static void test_sweeps(void **state)
+{
+    (void)state;
+    for (int kind = SWEEP; kind <= HALVING; kind++) {
+        round_trip_of(kind, 1, 0, 1, 0, 0);
+        round_trip_of(kind, 2, 1, 1, 1, 0);
+        for (uint64_t seed = 6; seed < 20; seed++)
+            round_trip_of(kind, seed, seed * 5, seed % 5 + 1, seed, (int)seed % 2);
+        round_trip_of(kind, 21, 3000, 7, 20, 1);
+    }
+}
+
+/* What is not asked for is not there: the file of a run has nothing of a sweep's, that of a grid no rungs. */
+static void test_groups_of_a_sweep(void **state)
+{
+    (void)state;
+    for (int kind = RUN; kind <= HALVING; kind++) {
+        struct sample s;
+        struct lm_error err = {0, ""};
+        sample_make(31, 20, 5, 20, 1, &s);
+        if (kind != RUN)
+            sample_sweep(&s, kind == HALVING);
+        must(sample_write(&s, path, &err), &err);
+        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+        assert_int_equal(H5Lexists(file, "sweep", H5P_DEFAULT), kind != RUN);
+        assert_int_equal(H5Lexists(file, "configurations", H5P_DEFAULT), kind != RUN);
+        assert_int_equal(H5Lexists(file, "trials/rung", H5P_DEFAULT), kind == HALVING);
+        if (kind != RUN)
+            assert_int_equal(H5Lexists(file, "configurations/rung", H5P_DEFAULT), kind == HALVING);
+        assert_true(H5Fclose(file) >= 0);
+        sample_free(&s);
+    }
 }
 
 static void test_round_trips(void **state)
@@ -387,6 +473,17 @@ static void test_misuse(void **state)
     }
     must(lm_results_create(path, 3, 2, &writer, &err), &err);
     assert_int_equal(lm_results_finish(writer, &r, &err), LM_FAILED);
+    for (int leader = 0; leader < 2; leader++) { /* numbers that are no trials */
+        r.is_sweep = 1;
+        must(lm_results_summarise(&r, 3, &err), &err);
+        assert_true(r.n_configurations == 1 && r.n_leaders == 0); /* nothing was run */
+        r.leader[0] = 4;
+        r.n_leaders = (uint64_t)leader;
+        r.configuration[0].first += 4;
+        must(lm_results_create(path, 4, 2, &writer, &err), &err);
+        assert_int_equal(lm_results_finish(writer, &r, &err), LM_FAILED);
+        assert_non_null(strstr(err.text, leader ? "/sweep: place 1: there is no trial 4" : "there is no trial 4"));
+    }
     lm_results_free(&r);
     assert_int_equal(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
 }
@@ -396,8 +493,8 @@ int main(void)
     lm_hdf5_setup();
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_round_trips), T(test_many_rows), T(test_reproducible), T(test_normal_forms),
-        T(test_utf8),        T(test_notes),     T(test_chunks),       T(test_misuse),
+        T(test_round_trips),       T(test_many_rows), T(test_reproducible), T(test_normal_forms), T(test_sweeps),
+        T(test_groups_of_a_sweep), T(test_utf8),      T(test_notes),        T(test_chunks),       T(test_misuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

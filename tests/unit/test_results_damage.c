@@ -12,11 +12,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "h5util.h"
-#include "sample_results.h"
-#include "scratch.h"
+#include "forged_results.h"
 
-static char *dir, *path;
 static int flock_errno;
 
 /* HDF5's locking, in a kernel or a file system without locks. The program's definition comes before libc's. */
@@ -29,42 +26,10 @@ int flock(int fd, int operation)
     return (int)syscall(SYS_flock, fd, operation);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    dir = scratch_make();
-    assert_true(asprintf(&path, "%s/r.h5", dir) > 0);
-    return 0;
-}
-
 static int teardown(void **state)
 {
-    (void)state;
     flock_errno = 0;
-    free(path);
-    scratch_remove(dir);
-    return 0;
-}
-
-static void make(uint64_t trials)
-{
-    struct sample s;
-    struct lm_error err = {0, ""};
-    sample_make(5, trials, 4, 20, 1, &s);
-    s.results.inference_trial = 0;
-    if (sample_write(&s, path, &err) != LM_OK)
-        fail_msg("%s", err.text);
-    sample_free(&s);
-}
-
-static void refused(const char *text)
-{
-    struct lm_error err = {0, ""};
-    assert_int_equal(sample_read_all(path, &err), LM_BAD_INPUT);
-    if (!strstr(err.text, text) || !strstr(err.text, path))
-        fail_msg("'%s', or the file's name, is not in '%s'", text, err.text);
-    assert_null(strchr(err.text, '\n'));
-    assert_int_equal(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+    return forged_teardown(state);
 }
 
 static char *slurp(size_t *n)
@@ -104,20 +69,6 @@ static void test_no_results_file(void **state)
 
 /* ---- forged files: a good one, changed by HDF5 itself ---- */
 
-static hid_t open_to_change(void)
-{
-    make(12);
-    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
-    assert_true(file >= 0);
-    return file;
-}
-
-static void close_file(hid_t file)
-{
-    assert_true(H5Fclose(file) >= 0);
-    assert_int_equal(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
-}
-
 static void set_attribute(const char *name, const char *text, uint32_t number)
 {
     struct lm_error err;
@@ -144,21 +95,6 @@ static void test_formats(void **state)
     refused("attribute format_version has a wrong type");
     set_attribute("created", "a very long time ago, in a galaxy far, far away", 0);
     refused("is no time");
-}
-
-/* Overwrites element 0 of a data set of numbers. */
-static void set_number(const char *name, hid_t type, const void *value)
-{
-    hid_t file = open_to_change(), data_set = H5Dopen2(file, name, H5P_DEFAULT);
-    hid_t space = H5Dget_space(data_set);
-    int rank = H5Sget_simple_extent_ndims(space);
-    hsize_t first[3] = {0}, one[3] = {1, 1, 1};
-    hid_t memory = H5Screate(H5S_SCALAR);
-    if (rank > 0)
-        assert_true(H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, one, NULL) >= 0);
-    assert_true(H5Dwrite(data_set, type, memory, space, H5P_DEFAULT, value) >= 0);
-    assert_true(H5Sclose(memory) >= 0 && H5Sclose(space) >= 0 && H5Dclose(data_set) >= 0);
-    close_file(file);
 }
 
 static void test_impossible_numbers(void **state)
@@ -191,18 +127,6 @@ static void test_impossible_numbers(void **state)
     refused("trial number -2 in row 0");
     set_number("/trials/hidden1", H5T_NATIVE_UINT64, &none);
     refused("trial 0");
-}
-
-static void replace(const char *name, hid_t type, int rank, const hsize_t *dims)
-{
-    hid_t file = open_to_change();
-    assert_true(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
-    if (type >= 0) {
-        hid_t space = rank ? H5Screate_simple(rank, dims, NULL) : H5Screate(H5S_SCALAR);
-        hid_t data_set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        assert_true(data_set >= 0 && H5Dclose(data_set) >= 0 && H5Sclose(space) >= 0);
-    }
-    close_file(file);
 }
 
 static void test_wrong_data_sets(void **state)
@@ -412,7 +336,9 @@ static void test_flipped(void **state)
 {
     (void)state;
     size_t n;
+    forged_sweep = 1; /* everything that a file can have */
     make(2);
+    forged_sweep = 0;
     char *bytes = slurp(&n);
     struct sample s = {.random = setting("LIBRAS_FLIP_SEED", 7)};
     int found = 0;
@@ -522,7 +448,7 @@ static void test_no_locks(void **state)
 int main(void)
 {
     lm_hdf5_setup();
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, forged_setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_no_results_file), T(test_formats),     T(test_impossible_numbers), T(test_wrong_data_sets),
         T(test_strange_links),   T(test_wrong_texts), T(test_wrong_references),   T(test_truncated),
