@@ -311,7 +311,7 @@ int lm_sweep_pulse(void *context, struct lm_error *err)
     lm_progress_show(&sweep->progress, sweep->done);
     if (lm_stop_word_wanted())
         lm_sweep_word(sweep);
-    if (t - sweep->shown >= 1.0)
+    if (t - sweep->shown >= 0.25)
         lm_sweep_status(sweep, "running");
     if (lm_stop_asked() && !sweep->stopping) { /* what there is, at once: the next signal may be the last */
         sweep->stopping = 1;

@@ -18,8 +18,8 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
                         "(the default)"},
     [LM_COMMAND_SWEEP] =
         {"sweep", "SPEC.yaml", 1, 1,
-         "a sweep from a file: grid, random, Latin hypercube or successive halving, with checkpoint and "
-         "--resume"},
+         "a sweep from a file: grid, random, Latin hypercube or successive halving; it can be stopped or killed at "
+         "any moment, and resumed"},
     [LM_COMMAND_INFER] = {"infer", "RESULTS.h5", 1, 1,
                           "score a data folder or a packed file with stored weights, sharded over the ranks"},
     [LM_COMMAND_PREDICT] = {"predict", "RESULTS.h5 PICTURE...", 2, LM_MAX_OPERANDS,

@@ -8,7 +8,7 @@ program synth "$data" -n 20 -q
 cat >"$scratch/s.yaml" <<'END'
 parameters:
   epochs: 400
-  seed: {from: 1, to: 40}
+  seed: {from: 1, to: 300}
 END
 sweep=(sweep "$scratch/s.yaml" --data "$data" --checkpoint-every 0.2)
 expect_exit 0 ranks 2 "${sweep[@]}" -o "$scratch/whole.h5" -q
@@ -43,16 +43,16 @@ start 2 "${sweep[@]}" -o "$out"
 until_done 5
 kill -USR1 "$pid"
 ends 75
-expect_text stderr 'stopped by User defined signal 1: [0-9]+ of 40 trainings are in '
+expect_text stderr 'stopped by User defined signal 1: [0-9]+ of 300 trainings are in '
 check "there is no file" test ! -e "$out"
 check "there is a checkpoint, and no part or lock" test -s "$out.ckpt" -a ! -e "$out.part" -a ! -e "$out.lock"
-expect_text "$out.status" '^20[-0-9]+T[0-9:]+Z stopped: [0-9]+ of 40 trainings \(0 diverged, 0 failed\), .* best trial [0-9]+: validation loss '
+expect_text "$out.status" '^20[-0-9]+T[0-9:]+Z stopped: [0-9]+ of 300 trainings \(0 diverged, 0 failed\), .* best trial [0-9]+: validation loss '
 check "the status is one line" test "$(wc -l <"$out.status")" = 1
 expect_exit 2 ranks 2 "${sweep[@]}" -o "$out"
 says_once "'$out.ckpt' is there, of a sweep that was not completed: --resume goes on with it, --force drops it"
 cp "$out.ckpt" "$scratch/stopped.ckpt"
 expect_exit 0 ranks 3 "${sweep[@]}" -o "$out" --resume
-expect_text stderr 'going on: [0-9]+ of 40 trainings are known'
+expect_text stderr 'going on: [0-9]+ of 300 trainings are known'
 check "at least five were known" test "$(known)" -ge 5
 same_bits
 nothing_beside
@@ -61,16 +61,16 @@ expect_exit 0 program verify "$out"
 about "resumed once more"
 cp "$out" "$scratch/before.h5"
 expect_exit 0 ranks 2 "${sweep[@]}" -o "$out" --resume
-expect_text stderr "has all 40 trials of .*: nothing to do"
+expect_text stderr "has all 300 trials of .*: nothing to do"
 check "the file is not touched" cmp "$out" "$scratch/before.h5"
 nothing_beside
 expect_exit 2 ranks 2 "${sweep[@]}" -o "$out"
 says_once "exists; choose another --out, or replace it with --force"
 
 about "a specification that has grown"
-sed 's/to: 40/to: 45/' "$scratch/s.yaml" >"$scratch/grown.yaml"
+sed 's/to: 300/to: 305/' "$scratch/s.yaml" >"$scratch/grown.yaml"
 expect_exit 0 ranks 2 sweep "$scratch/grown.yaml" --data "$data" -o "$out" --resume
-expect_text stderr 'going on: 40 of 45 trainings are known'
+expect_text stderr 'going on: 300 of 305 trainings are known'
 expect_text stdout 'FOM .* status=VALID'
 expect_exit 0 program sweep "$scratch/grown.yaml" --data "$data" -o "$scratch/grown.h5" -q
 check "the bits of an unbroken run" program verify "$scratch/grown.h5" "$out" -q
@@ -82,10 +82,10 @@ nothing_beside
 expect_exit 0 ranks 2 "${sweep[@]}" -o "$out" --resume --force
 same_bits
 about "numbers written in another way"
-sed 's/400/4.0e2/; s/{from: 1, to: 40}/{from: 1, to: 40, step: 1}/' "$scratch/s.yaml" >"$scratch/other.yaml"
+sed 's/400/4.0e2/; s/{from: 1, to: 300}/{from: 1, to: 300, step: 1}/' "$scratch/s.yaml" >"$scratch/other.yaml"
 sed -i 's/4.0e2/400/; s/^parameters:/parameters:\n  learning_rate: [2e-2, 0.020]/' "$scratch/other.yaml"
 expect_exit 0 ranks 2 sweep "$scratch/other.yaml" --data "$data" -o "$out" --resume
-expect_text stderr 'going on: 40 of 40 trainings are known'
+expect_text stderr 'going on: 300 of 300 trainings are known'
 same_bits
 about "more weights are kept"
 sed 's/^parameters:/keep_weights: {top: 25}\nparameters:/' "$scratch/s.yaml" >"$scratch/top.yaml"
@@ -176,7 +176,7 @@ check "the bits of an unbroken run" program verify "$scratch/long.h5" "$out" -q
 
 about "a word on USR2"
 rm -f "$out"
-sed 's/to: 40/to: 4000/' "$scratch/s.yaml" >"$scratch/many.yaml"
+sed 's/to: 300/to: 4000/' "$scratch/s.yaml" >"$scratch/many.yaml"
 start 2 sweep "$scratch/many.yaml" --data "$data" -o "$out"
 until_done 3
 kill -USR2 "$pid"

@@ -178,10 +178,15 @@ for name, change, code, row in CHANGES:
 
 
 # ---- verify A B
+DIFFERENT = ("a sweep and a run", "with and without rungs")
+
+
 def pair(name, a, b, code, *rows):
     done = tap.program("verify", a, b)
     failed = re.findall(r"^(\w[\w ]*?) +\d+ +\d+ +n/a  failed$", done.stdout, re.M)
-    tap.check(f"two files, {name}: {code}", done.returncode == code and failed == list(rows), done.stdout, done.stderr)
+    # Two sweeps with other leaders have other test scores, too.
+    right = failed == list(rows) if name not in DIFFERENT else set(rows) <= set(failed)
+    tap.check(f"two files, {name}: {code}", done.returncode == code and right, done.stdout, done.stderr)
 
 
 pair("the same", halving, halving, 0)

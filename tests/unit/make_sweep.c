@@ -4,11 +4,13 @@
  *
  * halving: trial t has reached rung t modulo 3.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../mpi/report_sweep.c"
+#include "cpu_backend.h"
 #include "h5util.h"
 
 static struct lm_error error;
@@ -43,6 +45,49 @@ static void make_sweep(struct lm_results *r, char **argv, int accuracy)
     must(lm_results_summarise(r, strtoull(argv[4], NULL, 10), &error));
 }
 
+/* A sweep scores the test samples of its leaders alone, */
+static void blank_others(struct lm_results *r)
+{
+    for (uint64_t t = 0; t < r->n_trials; t++) {
+        int leads = 0;
+        for (uint64_t k = 0; k < r->n_leaders; k++)
+            leads |= r->leader[k] == t;
+        if (!leads)
+            r->outcome[t].test_loss = r->outcome[t].test_accuracy = NAN;
+    }
+}
+
+/* and shows those of the first place. */
+static void score_first_place(struct lm_results_reader *reader, struct lm_results *r)
+{
+    struct lm_dataset data;
+    struct lm_split split;
+    struct lm_problem problem;
+    void *session;
+    uint64_t first = r->leader[0], trial;
+    float *weights = room(lm_network_floats(r->trial[first].shape), sizeof *weights);
+    must(lm_dataset_load(r->data_path, &data, &error));
+    must(lm_split_make(data.count, r->split_seed, r->holdout, &split, &error));
+    must(lm_problem_make(&data, &split, &r->scaler, &problem, &error));
+    for (size_t g = 0; g < r->n_kept; g++)
+        for (uint64_t row = 0; row < r->kept[g].rows; row++) {
+            must(lm_results_get_weights(reader, g, row, 1, NULL, &trial, &error));
+            if (trial == first)
+                must(lm_results_get_weights(reader, g, row, 1, weights, NULL, &error));
+        }
+    must(lm_backend_cpu_ref.open(&problem, &session, &error));
+    must(lm_backend_cpu_ref.infer(session, r->trial[first].shape, weights, problem.test.x, problem.test.n, r->scores,
+                                  &error));
+    lm_backend_cpu_ref.close(session);
+    memset(r->confusion, 0, sizeof r->confusion);
+    lm_confusion(r->scores, problem.test.label, problem.test.n, r->predicted, r->confusion);
+    r->inference_trial = (int64_t)first;
+    free(weights);
+    lm_problem_free(&problem);
+    lm_split_free(&split);
+    lm_dataset_free(&data);
+}
+
 static void copy_weights(struct lm_results_reader *reader, const struct lm_results *r, struct lm_results_writer *writer)
 {
     for (size_t g = 0; g < r->n_kept; g++) {
@@ -74,6 +119,8 @@ int main(int argc, char **argv)
     must(lm_results_open(argv[1], &reader, &error));
     must(lm_results_load(reader, &r, &error));
     make_sweep(&r, argv, argc > 5);
+    blank_others(&r);
+    score_first_place(reader, &r);
     must(lm_results_create(argv[2], r.n_trials, r.max_epochs, &writer, &error));
     double *loss = room(r.max_epochs, sizeof *loss);
     for (uint64_t t = 0; t < r.n_trials; t++) {
