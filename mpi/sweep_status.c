@@ -1,4 +1,5 @@
-/* sweep_status.c: following a sweep: FILE.status, one line, made anew four times a second; and the same in more words on USR2.
+/* sweep_status.c: following a sweep: FILE.status, one line, made anew four times a second; and the same in more words
+ * on USR2.
  */
 #include <fcntl.h>
 #include <inttypes.h>
