@@ -12,6 +12,8 @@
  * A file defines ROWS, the lanes of four floats in a `vec`, and
  *   vec_load, vec_store, vec_all      whole vectors; one float everywhere
  *   vec_repeat(p)                     four floats in every lane
+ *   vec_repeat_lane(v, k)             lane k in every lane
+ *   vec_repeat_dealt(v, k)            the k-th four of v, which is in dealt order, in their own order in every lane
  *   vec_add, vec_sub, vec_mul, vec_and, vec_fma(a, b, c) = a b + c, vec_fnma(a, b, c) = -(a b) + c, rounded once
  *   vec_relu, vec_where_positive(z, d), vec_canonical     z < 0 ? 0 : z;  z > 0 ? d : +0;  a NaN as LM_NAN_BITS
  *   vec_pairs(a, b)                   in each lane: a0 + a1, a2 + a3, b0 + b1, b2 + b3

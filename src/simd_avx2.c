@@ -131,6 +131,17 @@ INLINE vec vec_undeal(vec v)
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
 }
 
+INLINE vec vec_repeat_lane(vec v, size_t k)
+{
+    return k == 0 ? _mm256_permute2f128_ps(v, v, 0x00) : _mm256_permute2f128_ps(v, v, 0x11);
+}
+
+INLINE vec vec_repeat_dealt(vec v, size_t k)
+{
+    const __m256d pairs = _mm256_castps_pd(v);
+    return _mm256_castpd_ps(k == 0 ? _mm256_permute4x64_pd(pairs, 0x88) : _mm256_permute4x64_pd(pairs, 0xdd));
+}
+
 /* Rows 0 and 4 from p on, stride floats apart. */
 INLINE vec vec_gather_rows(const float *p, size_t stride)
 {

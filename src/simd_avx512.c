@@ -123,6 +123,20 @@ INLINE vec vec_join_dealt(const vec s[4])
     return vec_undeal(vec_join(s));
 }
 
+INLINE vec vec_repeat_lane(vec v, size_t k)
+{
+    return k == 0   ? _mm512_shuffle_f32x4(v, v, 0x00)
+           : k == 1 ? _mm512_shuffle_f32x4(v, v, 0x55)
+           : k == 2 ? _mm512_shuffle_f32x4(v, v, 0xaa)
+                    : _mm512_shuffle_f32x4(v, v, 0xff);
+}
+
+INLINE vec vec_repeat_dealt(vec v, size_t k)
+{
+    const __m512i column = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
+    return _mm512_permutexvar_ps(_mm512_add_epi32(column, _mm512_set1_epi32((int)k)), v);
+}
+
 /* Rows 0, 4, 8 and 12 from p on, stride floats apart. */
 INLINE vec vec_gather_rows(const float *p, size_t stride)
 {

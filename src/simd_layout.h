@@ -39,40 +39,34 @@ static inline size_t lm_simd_divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* A function of constants is a constant: inlined where the shape is known. */
+static inline __attribute__((always_inline)) struct lm_simd_layer lm_simd_layer_of(size_t inputs, size_t outputs,
+                                                                                   size_t rows, size_t w)
+{
+    const size_t block = 4 * rows, blocks = lm_simd_divide_up(outputs, block), chunks = lm_simd_divide_up(inputs, 4);
+    /* A backward pass takes `rows` chunks at a time. */
+    const size_t stride = lm_simd_divide_up(chunks, rows) * rows * 4 * block;
+    return (struct lm_simd_layer){outputs, blocks, inputs, chunks, stride, w, w + blocks * stride};
+}
+
+/* A function of constants is a constant: inlined where the shape is known. It has no loop, so that a compiler knows the
+ * constants before it decides which loops of the step it unrolls (with one, GCC left most of them as loops). */
 static inline __attribute__((always_inline)) struct lm_simd_layout lm_simd_layout_of(struct lm_shape shape, size_t rows)
 {
-    const size_t width[LM_LAYERS + 1] = {LM_PIXELS, shape.hidden1, shape.hidden2, LM_CLASSES};
     const size_t block = 4 * rows;
     struct lm_simd_layout at = {.rows = rows};
-    size_t end = 0;
-#pragma GCC unroll 3
-    for (int l = 0; l < LM_LAYERS; l++) {
-        struct lm_simd_layer *layer = &at.layer[l];
-        layer->inputs = width[l];
-        layer->outputs = width[l + 1];
-        layer->blocks = lm_simd_divide_up(width[l + 1], block);
-        layer->chunks = lm_simd_divide_up(width[l], 4);
-        /* A backward pass takes `rows` chunks at a time. */
-        layer->stride = lm_simd_divide_up(layer->chunks, rows) * rows * 4 * block;
-        layer->w = end;
-        end += layer->blocks * layer->stride;
-        layer->b = end;
-        end += layer->blocks * block;
-    }
-    at.onehot = end;
-    end += LM_CLASSES * 16;
-    at.e = end;
-    end += 16;
-#pragma GCC unroll 2
-    for (int l = 0; l < 2; l++) {
-        size_t padded = at.layer[l].blocks * block;
-        at.a[l] = end;
-        at.keep[l] = end + 2 * padded;
-        end += 3 * padded;
-    }
-    at.tail = end;
-    at.floats = end + block;
+    at.layer[0] = lm_simd_layer_of(LM_PIXELS, shape.hidden1, rows, 0);
+    const size_t padded1 = at.layer[0].blocks * block;
+    at.layer[1] = lm_simd_layer_of(shape.hidden1, shape.hidden2, rows, at.layer[0].b + padded1);
+    const size_t padded2 = at.layer[1].blocks * block;
+    at.layer[2] = lm_simd_layer_of(shape.hidden2, LM_CLASSES, rows, at.layer[1].b + padded2);
+    at.onehot = at.layer[2].b + at.layer[2].blocks * block;
+    at.e = at.onehot + LM_CLASSES * 16;
+    at.a[0] = at.e + 16;
+    at.keep[0] = at.a[0] + 2 * padded1;
+    at.a[1] = at.keep[0] + padded1;
+    at.keep[1] = at.a[1] + 2 * padded2;
+    at.tail = at.keep[1] + padded2;
+    at.floats = at.tail + block;
     return at;
 }
 

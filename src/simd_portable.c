@@ -170,6 +170,18 @@ INLINE vec vec_undeal(vec v)
     return v;
 }
 
+INLINE vec vec_repeat_lane(vec v, size_t k)
+{
+    (void)k;
+    return v;
+}
+
+INLINE vec vec_repeat_dealt(vec v, size_t k)
+{
+    (void)k;
+    return v;
+}
+
 INLINE vec vec_gather_rows(const float *p, size_t stride)
 {
     (void)stride;

@@ -8,8 +8,11 @@
  * A step owes its updates to the next one: there they are done in the same pass as the forward sums, one load and one
  * store a tile. So a step is three such passes and two backward sums. Layer 1's pass is more than half of it, and is
  * bound by multiply-adds and stores. The rest is a chain of short dependent sums, and that is where other work finds
- * room: the updates of layers 2 and 3, which wait for nothing, beside sums that wait for the layer before; and layer
- * 1's next block beside the backward sums of the one after it, which is why these are owed as well (first_t).
+ * room: the updates of layers 2 and 3, which wait for nothing, beside sums that wait for the layer before.
+ *
+ * The step of the default shape is to be one piece of straight code: with a loop over layer 1's blocks, whose addresses
+ * GCC then keeps on the stack, AVX2 takes 22 % more time on an Intel Xeon. Hence constants everywhere (simd_layout.h),
+ * and two calls of step, the first of which is owed nothing, instead of a test.
  *
  * Padding. Outputs are padded to whole blocks, inputs to whole chunks. Padded weights and biases start as +0 and stay
  * +0; padded activations and deltas are +0: these are rule 1's terms (+0)(+0), and chunks and groups beyond them are
@@ -23,10 +26,11 @@
  *
  * The including file defines ROWS, vec, and the operations vec_* and quad_loss (a manual of them is in simd.h).
  *
- * Tried without a gain: beginning layer 2's sums while layer 1 is under way (it takes the registers), activations that
- * stay in registers between layers, eight sums at once in layer 1 instead of four, updates of layers 2 and 3 right
- * after the backward sums (5 % slower). Not tried: skipping updates where a delta is 0, as half of them are. The
- * branches would be mispredicted, and the update of a weight -0 by a t of 0 can make it +0.
+ * Tried without a gain: beginning layer 2's sums while layer 1 is under way, and with AVX2 eight sums at once in layer
+ * 1 instead of four (both take the registers), updates of layers 2 and 3 right after the backward sums (10 % slower),
+ * layer 2's backward sums just before each block of layer 1 instead of all before the first (8 % slower). Not tried:
+ * skipping updates where a delta is 0, as half of them are. The branches would be mispredicted, and the update of a
+ * weight -0 by a t of 0 can make it +0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +56,28 @@ INLINE vec block_of_sums(const vec p[4])
     return vec_pairs(vec_pairs(p[0], p[1]), vec_pairs(p[2], p[3]));
 }
 
+/* A layer's inputs: in memory, and from chunk `first` on in registers as well, as blocks in their own or in dealt
+ * order. Repeating a lane takes less time than loading what has just been stored. */
+struct inputs {
+    const float *x;
+    const vec *block;
+    size_t first; /* NONE_HELD: all are loaded */
+    int dealt;
+};
+#define NONE_HELD SIZE_MAX
+
+INLINE vec input(const struct inputs *in, size_t c)
+{
+    if (c < in->first)
+        return vec_repeat(in->x + 4 * c);
+    return in->dealt ? vec_repeat_dealt(in->block[c / ROWS], c % ROWS) : vec_repeat_lane(in->block[c / ROWS], c % ROWS);
+}
+
 /* The sums of one block, w: [chunk][q], over x. tail masks the last chunk; NULL: no need. */
-INLINE vec sum_block(const float *w, const float *x, size_t chunks, const float *tail)
+INLINE vec sum_block(const float *w, const struct inputs *x, size_t chunks, const float *tail)
 {
     vec p[4];
-    vec in = vec_repeat(x);
+    vec in = input(x, 0);
     UNROLL(4)
     for (size_t q = 0; q < 4; q++) {
         vec tile = vec_load(w + q * TILE);
@@ -65,7 +86,7 @@ INLINE vec sum_block(const float *w, const float *x, size_t chunks, const float 
     vec_keep(p);
     UNROLL(8)
     for (size_t c = 1; c < chunks; c++) {
-        in = vec_repeat(x + 4 * c);
+        in = input(x, c);
         UNROLL(4)
         for (size_t q = 0; q < 4; q++) {
             vec tile = vec_load(w + c * CHUNK + q * TILE);
@@ -92,13 +113,25 @@ INLINE void update_block(float *w, float *b, const float *x, size_t chunks, vec 
     vec_store(b, vec_sub(vec_load(b), t));
 }
 
+INLINE void update_and_sum_chunk(float *w, const float *last, vec in, const float *tail, const vec tq[4], vec p[4])
+{
+    vec before = vec_repeat(last);
+    UNROLL(4)
+    for (size_t q = 0; q < 4; q++) {
+        vec tile = vec_fnma(tq[q], before, vec_load(w + q * TILE));
+        vec_store(w + q * TILE, tile);
+        p[q] = vec_fma(tail ? vec_and(tile, vec_load(tail)) : tile, in, p[q]);
+    }
+    vec_keep(p);
+}
+
 /* The update by the last sample's inputs and t, and the sums over the next one's inputs, in one pass over a block. */
-INLINE vec update_and_sum(float *w, float *b, const float *last, const float *next, size_t chunks, const float *tail,
-                          vec t)
+INLINE vec update_and_sum(float *w, float *b, const float *last, const struct inputs *next, size_t chunks,
+                          const float *tail, vec t)
 {
     vec p[4], tq[4];
     vec_spread(t, tq);
-    vec before = vec_repeat(last), in = vec_repeat(next);
+    vec before = vec_repeat(last), in = input(next, 0);
     UNROLL(4)
     for (size_t q = 0; q < 4; q++) {
         vec tile = vec_fnma(tq[q], before, vec_load(w + q * TILE));
@@ -106,17 +139,14 @@ INLINE vec update_and_sum(float *w, float *b, const float *last, const float *ne
         p[q] = vec_mul(tail && chunks == 1 ? vec_and(tile, vec_load(tail)) : tile, in);
     }
     vec_keep(p);
-    UNROLL(5)
-    for (size_t c = 1; c < chunks; c++) {
-        before = vec_repeat(last + 4 * c);
-        in = vec_repeat(next + 4 * c);
-        UNROLL(4)
-        for (size_t q = 0; q < 4; q++) {
-            vec tile = vec_fnma(tq[q], before, vec_load(w + c * CHUNK + q * TILE));
-            vec_store(w + c * CHUNK + q * TILE, tile);
-            p[q] = vec_fma(tail && c == chunks - 1 ? vec_and(tile, vec_load(tail)) : tile, in, p[q]);
-        }
-        vec_keep(p);
+    if (__builtin_constant_p(chunks)) {
+        UNROLL(16)
+        for (size_t c = 1; c < chunks; c++)
+            update_and_sum_chunk(w + c * CHUNK, last + 4 * c, input(next, c), c == chunks - 1 ? tail : NULL, tq, p);
+    } else {
+        UNROLL(5)
+        for (size_t c = 1; c < chunks; c++)
+            update_and_sum_chunk(w + c * CHUNK, last + 4 * c, input(next, c), c == chunks - 1 ? tail : NULL, tq, p);
     }
     vec_store(b, vec_sub(vec_load(b), t));
     return block_of_sums(p);
@@ -151,21 +181,13 @@ INLINE void sum_columns(const float *w, size_t stride, const vec *d, size_t grou
 /* What a step leaves to the next one: its inputs and t of each layer, for the updates. */
 struct owed {
     const float *x, *a1, *a2;
-    vec z1[MOST], d2q[MOST * 4], t2[MOST], t3[CHAINS];
+    vec a[MOST]; /* of no use to the next one: a1 without a mask */
+    vec t1[MOST], t2[MOST], t3[CHAINS];
 };
-
-/* Backward through layer 2, whose weights are still those before the step: t of block b of layer 1. */
-INLINE vec first_t(const float *m, const struct lm_simd_layout *at, const struct owed *o, float rate, size_t b)
-{
-    const struct lm_simd_layer *l2 = &at->layer[1];
-    vec s[ROWS];
-    sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, o->d2q, (l2->outputs + 3) / 4, s);
-    return vec_mul(vec_all(rate), vec_where_positive(o->z1[b], vec_join(s)));
-}
 
 /* z of block b of a layer; with the update that is owed to it, if any is. */
 INLINE vec forward_block(float *m, const struct lm_simd_layer *layer, size_t b, int is_owed, const float *last, vec t,
-                         const float *next, const float *tail)
+                         const struct inputs *next, const float *tail)
 {
     float *w = m + layer->w + b * layer->stride, *bias = m + layer->b + b * TILE;
     vec sum =
@@ -180,24 +202,27 @@ INLINE float step(float *m, const struct lm_simd_layout *at, int masked, float r
 {
     const struct lm_simd_layer *l1 = &at->layer[0], *l2 = &at->layer[1], *l3 = &at->layer[2];
     const float *tail = masked ? m + at->tail : NULL;
-    vec z2[MOST], e[CHAINS], eq[CHAINS * 4], s[ROWS], all_rate = vec_all(rate);
+    vec r[MOST], z2[MOST], d2q[MOST * 4], e[CHAINS], eq[CHAINS * 4], s[ROWS];
+    const vec all_rate = vec_all(rate);
+    const struct inputs in1 = {x, NULL, NONE_HELD, 0};
+    const struct inputs in2 = {a1, o->a, masked ? NONE_HELD : (l1->blocks - 1) * ROWS, 0};
+    const struct inputs in3 = {a2, r, masked ? NONE_HELD : 0, 1};
 
     UNROLL(8)
     for (size_t b = 0; b < l1->blocks; b++) {
-        vec t = is_owed ? first_t(m, at, o, rate, b) : vec_all(0.0f);
-        o->z1[b] = forward_block(m, l1, b, is_owed, o->x, t, x, NULL);
-        vec a = vec_relu(o->z1[b]);
-        vec_store(a1 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[0] + b * TILE)) : a);
+        o->a[b] = vec_relu(forward_block(m, l1, b, is_owed, o->x, o->t1[b], &in1, NULL));
+        vec_store(a1 + b * TILE, masked ? vec_and(o->a[b], vec_load(m + at->keep[0] + b * TILE)) : o->a[b]);
     }
     UNROLL(4)
     for (size_t b = 0; b < l2->blocks; b++) {
-        z2[b] = forward_block(m, l2, b, is_owed, o->a1, o->t2[b], a1, tail);
-        vec a = vec_undeal(vec_relu(z2[b]));
-        vec_store(a2 + b * TILE, masked ? vec_and(a, vec_load(m + at->keep[1] + b * TILE)) : a);
+        z2[b] = forward_block(m, l2, b, is_owed, o->a1, o->t2[b], &in2, tail);
+        r[b] = vec_relu(z2[b]);
+        vec own = vec_undeal(r[b]);
+        vec_store(a2 + b * TILE, masked ? vec_and(own, vec_load(m + at->keep[1] + b * TILE)) : own);
     }
     UNROLL(4)
     for (size_t b = 0; b < CHAINS; b++) {
-        e[b] = vec_sub(forward_block(m, l3, b, is_owed, o->a2, o->t3[b], a2, NULL),
+        e[b] = vec_sub(forward_block(m, l3, b, is_owed, o->a2, o->t3[b], &in3, NULL),
                        vec_load(m + at->onehot + label * 16 + b * TILE));
         vec_spread(e[b], eq + 4 * b);
         vec_store(m + at->e + b * TILE, vec_undeal(e[b]));
@@ -207,8 +232,13 @@ INLINE float step(float *m, const struct lm_simd_layout *at, int masked, float r
     for (size_t b = 0; b < l2->blocks; b++) {
         sum_columns(m + l3->w + b * ROWS * CHUNK, l3->stride, eq, 4, s);
         vec delta = vec_where_positive(z2[b], vec_join_dealt(s));
-        vec_spread(delta, o->d2q + 4 * b);
+        vec_spread(delta, d2q + 4 * b);
         o->t2[b] = vec_mul(all_rate, delta);
+    }
+    UNROLL(8)
+    for (size_t b = 0; b < l1->blocks; b++) {
+        sum_columns(m + l2->w + b * ROWS * CHUNK, l2->stride, d2q, (l2->outputs + 3) / 4, s);
+        o->t1[b] = vec_mul(all_rate, vec_where_positive(o->a[b], vec_join(s)));
     }
     o->x = x;
     o->a1 = a1;
@@ -216,19 +246,22 @@ INLINE float step(float *m, const struct lm_simd_layout *at, int masked, float r
     return quad_loss(m + at->e);
 }
 
-/* The updates that are still owed after a last step: layer 1 first, which needs layer 2 as it was. */
-INLINE void pay(float *m, const struct lm_simd_layout *at, const struct owed *o, float rate)
+INLINE void pay_layer(float *m, const struct lm_simd_layer *layer, const float *x, const vec *t)
 {
-    const float *in[LM_LAYERS] = {o->x, o->a1, o->a2};
-    for (int l = 0; l < LM_LAYERS; l++) {
-        const struct lm_simd_layer *layer = &at->layer[l];
-        for (size_t b = 0; b < layer->blocks; b++) {
-            vec t = l == 0 ? first_t(m, at, o, rate, b) : l == 1 ? o->t2[b] : o->t3[b];
-            update_block(m + layer->w + b * layer->stride, m + layer->b + b * TILE, in[l], layer->chunks, t);
-        }
-    }
+    for (size_t b = 0; b < layer->blocks; b++)
+        update_block(m + layer->w + b * layer->stride, m + layer->b + b * TILE, x, layer->chunks, t[b]);
 }
 
+/* The updates that are still owed after a last step. */
+INLINE void pay(float *m, const struct lm_simd_layout *at, const struct owed *o)
+{
+    pay_layer(m, &at->layer[0], o->x, o->t1);
+    pay_layer(m, &at->layer[1], o->a1, o->t2);
+    pay_layer(m, &at->layer[2], o->a2, o->t3);
+}
+
+/* Two steps ahead, not one: a step is shorter than the way from memory (AVX2 3 % faster where others fill the caches).
+ */
 INLINE void prefetch_row(const float *x)
 {
     for (int line = 0; line < LM_PIXELS; line += 16)
@@ -241,13 +274,16 @@ INLINE double train_at(float *m, const struct lm_simd_layout *at, int masked, fl
 {
     const size_t room1 = at->layer[0].blocks * TILE, room2 = at->layer[1].blocks * TILE;
     struct owed o = {.x = NULL};
-    for (size_t k = 0; k < n; k++) {
-        prefetch_row(samples->x + (size_t)index[k + 1 < n ? k + 1 : k] * LM_PIXELS);
-        loss_sum += step(m, at, masked, rate, samples->x + (size_t)index[k] * LM_PIXELS, samples->label[index[k]],
-                         k > 0, &o, m + at->a[0] + k % 2 * room1, m + at->a[1] + k % 2 * room2);
+    if (n == 0)
+        return loss_sum;
+    loss_sum += step(m, at, masked, rate, samples->x + (size_t)index[0] * LM_PIXELS, samples->label[index[0]], 0, &o,
+                     m + at->a[0], m + at->a[1]);
+    for (size_t k = 1; k < n; k++) {
+        prefetch_row(samples->x + (size_t)index[k + 2 < n ? k + 2 : k] * LM_PIXELS);
+        loss_sum += step(m, at, masked, rate, samples->x + (size_t)index[k] * LM_PIXELS, samples->label[index[k]], 1,
+                         &o, m + at->a[0] + k % 2 * room1, m + at->a[1] + k % 2 * room2);
     }
-    if (n > 0)
-        pay(m, at, &o, rate);
+    pay(m, at, &o);
     return loss_sum;
 }
 
