@@ -520,28 +520,3 @@ int lm_checkpoint_find_start(struct lm_checkpoint *c, const struct lm_trial *tri
     *found = 1;
     return get(c, best, record, err);
 }
-
-int lm_checkpoint_each(struct lm_checkpoint *c,
-                       int (*each)(void *context, const struct lm_record *record, struct lm_error *err), void *context,
-                       struct lm_error *err)
-{
-    uint64_t at = HEADER;
-    int code = empty_buffer(c, err);
-    while (code == LM_OK && at < c->written) {
-        enum read_result result;
-        struct lm_record record;
-        struct lm_checkpoint_place *place;
-        uint32_t bytes;
-        code = read_record(c, at, &bytes, &result, err);
-        if (code != LM_OK || result == READ_END)
-            return code;
-        if (result == READ_WHOLE && lm_record_parse(c->record, &record)) {
-            struct lm_trial trial = record.trial;
-            code = find_place(c, &trial, &place, &record, err); /* reads the newest, which may be this one */
-            if (code == LM_OK && place && place->offset == at && place->ended)
-                code = each(context, &record, err);
-        }
-        at += bytes;
-    }
-    return code;
-}

@@ -74,9 +74,4 @@ int lm_checkpoint_find(struct lm_checkpoint *checkpoint, const struct lm_trial *
  * its parameters; the longest there is. It may be the end of a trial of fewer epochs. */
 int lm_checkpoint_find_start(struct lm_checkpoint *checkpoint, const struct lm_trial *trial, struct lm_record *record,
                              int *found, struct lm_error *err);
-/* Calls `each` for every trial that has ended, in the order of the file, until it returns something else than LM_OK. */
-int lm_checkpoint_each(struct lm_checkpoint *checkpoint,
-                       int (*each)(void *context, const struct lm_record *record, struct lm_error *err), void *context,
-                       struct lm_error *err);
-
 #endif

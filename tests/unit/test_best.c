@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "best.h"
+#include "statistics.h"
 
 enum { N = 300 };
 
@@ -80,6 +81,35 @@ static void test_against_a_sort(void **state)
         }
 }
 
+/* The leaderboard of a file is made by another function: it must name the same trials, in the order of the sort. */
+static void test_against_the_leaderboard(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        struct lm_rating rating[N], by_trial[N];
+        struct lm_outcome outcome[N];
+        uint32_t rung[N];
+        uint64_t *leader, n;
+        struct lm_error err;
+        sort_by_accuracy = seed % 2;
+        make(rating, seed);
+        memset(outcome, 0, sizeof outcome);
+        for (int k = 0; k < N; k++)
+            by_trial[rating[k].trial] = rating[k];
+        for (int t = 0; t < N; t++) {
+            outcome[t].validation_loss = by_trial[t].loss;
+            outcome[t].validation_accuracy = by_trial[t].accuracy;
+            rung[t] = by_trial[t].rung;
+        }
+        qsort(rating, N, sizeof *rating, compare);
+        assert_int_equal(lm_leaderboard_make(outcome, rung, N, sort_by_accuracy, 50, &leader, &n, &err), LM_OK);
+        assert_int_equal(n, 50);
+        for (uint64_t k = 0; k < n; k++)
+            assert_int_equal(leader[k], rating[k].trial);
+        free(leader);
+    }
+}
+
 static void test_parameters_are_copied(void **state)
 {
     (void)state;
@@ -104,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_a_sort),
+        cmocka_unit_test(test_against_the_leaderboard),
         cmocka_unit_test(test_parameters_are_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

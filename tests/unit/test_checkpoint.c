@@ -469,35 +469,6 @@ static void test_garbage(void **state)
     assert_false(scratch_exists(dir, "r.h5.ckpt.new"));
 }
 
-static uint32_t seen[8], n_seen;
-static int see(void *context, const struct lm_record *record, struct lm_error *err)
-{
-    assert_ptr_equal(context, &n_seen);
-    seen[n_seen++] = record->trial.seed;
-    return n_seen == 3 ? lm_fail(err, LM_FAILED, "enough") : LM_OK;
-}
-
-static void test_each(void **state)
-{
-    (void)state;
-    struct lm_error err;
-    struct lm_checkpoint *c = open_it();
-    n_seen = 0;
-    put(c, 4, 10, 10, BARE);
-    put(c, 2, 10, 5, STATE);
-    put(c, 3, 10, 10, BARE);
-    assert_int_equal(lm_checkpoint_each(c, see, &n_seen, &err), LM_OK);
-    assert_int_equal(n_seen, 2);
-    assert_true(seen[0] == 4 && seen[1] == 3);
-    put(c, 4, 10, 9, BARE); /* replaced: it comes last now */
-    put(c, 1, 10, 9, BARE);
-    n_seen = 0;
-    assert_int_equal(lm_checkpoint_each(c, see, &n_seen, &err), LM_FAILED);
-    assert_true(n_seen == 3 && seen[0] == 3 && seen[1] == 4 && seen[2] == 1);
-    assert_string_equal(err.text, "enough");
-    lm_checkpoint_close(c);
-}
-
 /* A full disk is a message, and what was flushed before it stays. */
 static void test_no_room(void **state)
 {
@@ -536,7 +507,6 @@ int main(void)
         T(test_no_checkpoint),
         T(test_many),
         T(test_garbage),
-        T(test_each),
         T(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
