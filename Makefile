@@ -111,7 +111,7 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all lib tests run check sanitize check-gpu perf bench format lint lint-c lint-shell help info install uninstall clean deps pictures
-.PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill check-resume
+.PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill check-resume bench-scaling
 
 # ---- The GPU backend ------------------------------------------------------------------------------------------------
 -include cuda/cuda.mk
@@ -250,6 +250,10 @@ check-gpu:
 ## perf: builds the measurements in tests/perf and runs them one after the other
 perf: $(perf_tests)
 	@for test in $(perf_tests); do echo "$$test"; "./$$test" || exit; done
+
+## bench-scaling: a sweep and inference on 1, 2, 4, ... GPUs: times, efficiency, the same bits (ARGS="--device cpu --most 2")
+bench-scaling: all
+	@MPIRUN='$(MPIRUN) --oversubscribe' tests/perf/scaling.py $(ARGS)
 
 ## bench: the CPU kernels side by side with plain loops built by -O3 -march=native -ffast-math, on one core
 bench: $(BUILD)/perf/cpu_speed
