@@ -136,7 +136,7 @@ int lm_job_validate(struct lm_job *job)
     lm_gpu_range_begin(lm_phase_name[LM_PHASE_VALIDATE]);
     int code = lm_agree(world, world->rank == 0 ? check_scores(job, &err) : LM_OK, &err);
     if (code == LM_OK)
-        code = lm_replicas_validate(world, &job->problem, job->replica, job->n_replicas, &job->results);
+        code = lm_replicas_validate(world, &job->problem, job->replica, job->n_replicas, job->early, &job->results);
     job->seconds[LM_PHASE_VALIDATE] = lm_now() - start;
     lm_gpu_range_end();
     lm_detail(world, "validate: %.3f s", job->seconds[LM_PHASE_VALIDATE]);
@@ -223,6 +223,7 @@ int lm_job_finish(struct lm_job *job)
 
 void lm_job_end(struct lm_job *job)
 {
+    lm_early_end(job->early); /* it reads the problem */
     if (job->session)
         job->backend->close(job->session);
     if (job->writer)

@@ -37,6 +37,7 @@ struct lm_job {
     /* Rank 0: trials to be trained again. */
     uint64_t n_replicas;
     struct lm_replica *replica; /* owned */
+    struct lm_early *early;     /* owned; NULL: none is trained early */
 };
 
 /* Rank 0 reads data, split and normalisation; all receive the problem. */

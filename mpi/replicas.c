@@ -2,6 +2,9 @@
 #include "replicas.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,17 +45,91 @@ static void free_again(struct again *again)
     free(again->result.parameters);
 }
 
-static int train_again(const struct lm_problem *problem, struct again *again, struct lm_error *err)
+static int train_again(const struct lm_problem *problem, struct again *again, struct lm_tick tick, struct lm_error *err)
 {
     const struct lm_backend *reference = &lm_backend_cpu_ref;
-    struct lm_tick no_tick = {0};
     void *session;
     int code = reference->open(problem, &session, err);
     if (code != LM_OK)
         return code;
-    code = reference->train(session, &again->trial, 1, &again->result, no_tick, err);
+    code = reference->train(session, &again->trial, 1, &again->result, tick, err);
     reference->close(session);
     return code;
+}
+
+/* ---- early, on another core ---- */
+
+struct lm_early {
+    pthread_t thread;
+    const struct lm_problem *problem;
+    struct again again;
+    atomic_int stop;
+    int joined, code;
+};
+
+static int early_tick(void *context)
+{
+    struct lm_early *early = context;
+    return atomic_load_explicit(&early->stop, memory_order_relaxed);
+}
+
+static void *early_thread(void *context)
+{
+    struct lm_early *early = context;
+    struct lm_error err;
+    early->code = train_again(early->problem, &early->again, (struct lm_tick){early_tick, early}, &err);
+    return NULL;
+}
+
+/* Signals are for the thread that speaks MPI. */
+static int start_thread(struct lm_early *early)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&early->thread, NULL, early_thread, early);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+struct lm_early *lm_early_begin(const struct lm_problem *problem, const struct lm_trial *trial)
+{
+    struct lm_error err;
+    struct lm_early *early = calloc(1, sizeof *early);
+    if (!early)
+        return NULL;
+    early->problem = problem;
+    early->again.trial = *trial;
+    if (make_room(&early->again, &err) == LM_OK && start_thread(early) == 0)
+        return early;
+    free_again(&early->again);
+    free(early);
+    return NULL;
+}
+
+void lm_early_end(struct lm_early *early)
+{
+    if (!early)
+        return;
+    atomic_store(&early->stop, 1);
+    if (!early->joined)
+        pthread_join(early->thread, NULL);
+    free_again(&early->again);
+    free(early);
+}
+
+/* Waits for it, and takes its result if it is this trial's. */
+static int take_early(struct lm_early *early, const struct lm_trial *trial, struct again *own)
+{
+    if (!early || early->joined || !lm_trial_equal(&early->again.trial, trial))
+        return 0;
+    pthread_join(early->thread, NULL);
+    early->joined = 1;
+    if (early->code != LM_OK)
+        return 0;
+    *own = early->again;
+    early->again = (struct again){.trial = own->trial};
+    return 1;
 }
 
 /* ---- the trained replica from its rank to rank 0 ---- */
@@ -174,14 +251,17 @@ static int none_to_train(struct lm_results *results, struct lm_error *err)
 
 /* One round: ranks 0 ... size-1 train replicas first ... first + size - 1 at the same time. */
 static void one_round(const struct lm_world *world, const struct lm_problem *problem, const struct lm_replica *replica,
-                      const struct lm_trial *trial, uint64_t first, uint64_t n, struct lm_results *results)
+                      const struct lm_trial *trial, uint64_t first, uint64_t n, struct lm_early *early,
+                      struct lm_results *results)
 {
+    const struct lm_tick no_tick = {0};
     uint64_t mine = first + (uint64_t)world->rank;
     struct again own = {0};
     struct lm_error err;
     if (mine < n) {
         own.trial = trial[mine];
-        if (make_room(&own, &err) != LM_OK || train_again(problem, &own, &err) != LM_OK)
+        if (!take_early(early, &own.trial, &own) &&
+            (make_room(&own, &err) != LM_OK || train_again(problem, &own, no_tick, &err) != LM_OK))
             lm_abort(world, &err); /* the others wait for it */
         if (world->rank != 0)
             send_again(world, &own);
@@ -203,7 +283,8 @@ static void one_round(const struct lm_world *world, const struct lm_problem *pro
 }
 
 int lm_replicas_validate(const struct lm_world *world, const struct lm_problem *problem,
-                         const struct lm_replica *replica, uint64_t n, struct lm_results *results)
+                         const struct lm_replica *replica, uint64_t n, struct lm_early *early,
+                         struct lm_results *results)
 {
     struct lm_error err;
     int code = LM_OK;
@@ -219,7 +300,7 @@ int lm_replicas_validate(const struct lm_world *world, const struct lm_problem *
     if (n == 0 && world->rank == 0)
         code = none_to_train(results, &err);
     for (uint64_t first = 0; first < n; first += (uint64_t)world->size)
-        one_round(world, problem, replica, trial, first, n, results);
+        one_round(world, problem, replica, trial, first, n, early, results);
     free(trial);
     return lm_agree(world, code, &err);
 }

@@ -1,5 +1,8 @@
 /* run.c: `libras_mpi run`, the whole job: train, score, gather, validate, write, report. lm_command_run is the story.
  */
+#include <string.h>
+
+#include "cpu_backend.h"
 #include "devices.h"
 #include "gpu.h"
 #include "job.h"
@@ -90,6 +93,20 @@ static void hand_over(struct run *run)
         job->network_shape = job->results.trial[keeper->first].shape;
 }
 
+/* A GPU leaves the host's cores idle: one of them can begin with what will be compared in the end. */
+static void begin_early(struct run *run, const char *device)
+{
+    struct lm_job *job = &run->job;
+    const struct lm_world *world = job->call->world;
+    const struct lm_options *options = job->call->options;
+    if (world->rank != 0 || strcmp(device, "gpu") != 0 || options->validate_replicas == 0 ||
+        lm_cpu_threads(world->mask_ranks) < 2)
+        return;
+    struct lm_trial first =
+        lm_grid_trial(&options->grid, lm_replica_of(job->results.n_trials, options->validate_replicas, 0));
+    job->early = lm_early_begin(&job->problem, &first);
+}
+
 static int train(struct run *run)
 {
     const struct lm_world *world = run->job.call->world;
@@ -113,6 +130,7 @@ static int train(struct run *run)
     LM_MPI(world, MPI_Barrier(world->comm));
     double start = lm_now();
     lm_gpu_range_begin(lm_phase_name[LM_PHASE_TRAIN]);
+    begin_early(run, device);
     lm_progress_begin(&run->progress, world, "trials", run->job.results.n_trials);
     lm_schedule_run(&schedule, &sink, &run->job.seconds[LM_PHASE_TRAIN]);
     lm_progress_end(&run->progress);

@@ -421,7 +421,7 @@ int lm_verify_file(const struct lm_call *call)
     int code = lm_agree(world, world->rank == 0 ? check_on_rank_0(&v, &err) : LM_OK, &err);
     if (code == LM_OK && (code = lm_verify_stream(call, &v.stored, &v.checks)) == LM_OK &&
         (code = lm_source_share(world, &v.problem)) == LM_OK &&
-        (code = lm_replicas_validate(world, &v.problem, v.replica, v.n_replicas, &v.checks)) == LM_OK) {
+        (code = lm_replicas_validate(world, &v.problem, v.replica, v.n_replicas, NULL, &v.checks)) == LM_OK) {
         code = world->rank == 0 ? judge(&v, &err) : LM_OK;
         code = lm_agree(world, code, code == LM_MISMATCH ? NULL : &err);
     }
