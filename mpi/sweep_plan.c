@@ -53,11 +53,21 @@ static int read_text(const char *path, char **text, struct lm_error *err)
     return code;
 }
 
+/* Without a name the file of the next start has another one, outside of Slurm. */
+static int check_name(const struct lm_options *options, struct lm_error *err)
+{
+    if (options->resume && !options->out && !getenv("SLURM_JOB_ID"))
+        return lm_fail(err, LM_BAD_INPUT, "--resume: say with --out which file is to be gone on with");
+    return LM_OK;
+}
+
 int lm_sweep_plan(struct lm_sweep *sweep, struct lm_error *err)
 {
     const char *path = sweep->job.call->options->operand[0];
     struct lm_trial *trial = NULL;
-    int code = lm_sweep_read(path, &sweep->spec, err);
+    int code = check_name(sweep->job.call->options, err);
+    if (code == LM_OK)
+        code = lm_sweep_read(path, &sweep->spec, err);
     if (code == LM_OK)
         code = read_text(path, &sweep->text, err);
     if (code == LM_OK)

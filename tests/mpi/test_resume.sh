@@ -197,6 +197,10 @@ says_once 'stopped by Terminated: [0-9]+ of 4000 trainings are in '
 expect_exit 0 ranks 2 "${sweep[@]}" -o "$out" --resume
 same_bits
 
+about "no name"
+expect_exit 2 ranks 2 "${sweep[@]}" --resume
+says_once "--resume: say with --out which file is to be gone on with"
+
 about "a disk that is full"
 rm -f "$out"
 expect_exit 1 wrapped 2 'ulimit -f 20' "${sweep[@]}" -o "$out"
