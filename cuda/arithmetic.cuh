@@ -46,9 +46,30 @@ __device__ __forceinline__ float4 lm_load4(const float *from)
     return *reinterpret_cast<const float4 *>(from);
 }
 
+/* The same from the device's memory, and asked for here, not where it is used. */
+__device__ __forceinline__ float4 lm_load4_now(const float *from)
+{
+#ifdef __CUDACC__
+    float4 v;
+    asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(from));
+    return v;
+#else
+    return lm_load4(from);
+#endif
+}
+
 __device__ __forceinline__ void lm_store4(float *to, float4 v)
 {
     *reinterpret_cast<float4 *>(to) = v;
+}
+
+/* A word for the host: all that the block wrote before its last barrier is there when the word is 1. */
+__device__ __forceinline__ void lm_publish(uint32_t *word)
+{
+#ifdef __CUDACC__
+    __threadfence_system();
+#endif
+    *reinterpret_cast<volatile uint32_t *>(word) = 1;
 }
 
 /* Rule 1 by one thread: the sum of a[j] b[j], j = 0 ... n-1, n rounded up to a multiple of four (padding is +0). Both

@@ -8,7 +8,9 @@
 
 #include "course.h"
 #include "fast.h"
+#include "pipe.h"
 #include "probe.h"
+#include "quick.h"
 #include "score.h"
 
 /* ---- sessions ---- */
@@ -16,6 +18,8 @@
 static void close_session(void *session)
 {
     struct lm_gpu_session *s = session;
+    lm_quick_close(s);
+    lm_pipe_close(s);
     lm_gpu_release_all(s);
     if (s->begin)
         cudaEventDestroy(s->begin);
@@ -87,9 +91,10 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
 #define TRAIN_FAST "all trials of 64-32-16-15 at once, a warp each"
 
 #define BACKEND(id, train_way, score_way, full_name, text)                                                             \
-    TABLE(id, train_way, score_way, full_name, text, capacity, NULL, 0, lm_gpu_train, NULL)
+    TABLE(id, train_way, score_way, full_name, text, capacity, NULL, 0, lm_gpu_train, NULL, infer, NULL)
 
-#define TABLE(id, train_way, score_way, full_name, text, how_many, at_once, goes_on, training, evaluating)             \
+#define TABLE(id, train_way, score_way, full_name, text, how_many, at_once, goes_on, training, evaluating, inferring,  \
+              of_grey)                                                                                                 \
     static int open_##id(const struct lm_problem *problem, void **session, struct lm_error *err)                       \
     {                                                                                                                  \
         static const struct lm_gpu_ways ways = {lm_gpu_train_##train_way, lm_gpu_score_##score_way};                   \
@@ -106,15 +111,16 @@ static int infer(void *session, struct lm_shape shape, const float *parameters, 
         .continues = goes_on,                                                                                          \
         .train = training,                                                                                             \
         .evaluate = evaluating,                                                                                        \
-        .infer = infer,                                                                                                \
+        .infer = inferring,                                                                                            \
+        .infer_grey = of_grey,                                                                                         \
     };
 
 #define LAB(train, score, text) BACKEND(train, train, score, "gpu:" #train, text)
 #define PAIR(train, score, text)                                                                                       \
     BACKEND(train##_##score, train, score, "gpu:" #train "+" #score, text ", inference " #score)
 
-TABLE(fast, whole, tile, "gpu:fast", TRAIN_FAST ", inference tile", lm_gpu_fast_capacity, lm_gpu_fast_turn, 1,
-      lm_gpu_train_fast, lm_gpu_evaluate)
+TABLE(fast, whole, global, "gpu:fast", TRAIN_FAST ", inference by tiles", lm_gpu_fast_capacity, lm_gpu_fast_turn, 1,
+      lm_gpu_train_fast, lm_gpu_evaluate, lm_gpu_infer_fast, lm_gpu_infer_grey)
 
 LAB(naive, naive, TRAIN_NAIVE)
 LAB(resident, resident, TRAIN_RESIDENT)

@@ -62,12 +62,13 @@ $(BUILD)/cuda/%.o: cuda/%.c $(BUILD)/flags | $(BUILD)/version.h
 
 # ---- Tests ----------------------------------------------------------------------------------------------------------
 # Every kernel on the host, against the reference: no GPU and no nvcc.
+host_layouts := $(BUILD)/cuda/layout.o $(BUILD)/cuda/quick_layout.o
 host_tests := $(patsubst tests/cuda/%.cpp,$(BUILD)/tests/%,$(wildcard tests/cuda/test_*.cpp))
-$(host_tests): $(BUILD)/tests/%: tests/cuda/%.cpp $(wildcard cuda/*.cuh cuda/*.h tests/cuda/*.h) $(BUILD)/cuda/layout.o \
+$(host_tests): $(BUILD)/tests/%: tests/cuda/%.cpp $(wildcard cuda/*.cuh cuda/*.h tests/cuda/*.h) $(host_layouts) \
     $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -Isrc -Icuda -I$(BUILD) $(CXXFLAGS_ALL) $(sanitizers) $< $(BUILD)/cuda/layout.o $(library) $(cuda_link) \
+	$(Q)$(CXX) -Isrc -Icuda -I$(BUILD) $(CXXFLAGS_ALL) $(sanitizers) $< $(host_layouts) $(library) $(cuda_link) \
 	    $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
 
 # Every variant on the GPU, against the reference.

@@ -17,6 +17,13 @@ int lm_gpu_train_fast(void *session, const struct lm_trial *trial, size_t n, str
 size_t lm_gpu_fast_turn(const void *session);
 size_t lm_gpu_fast_capacity(const void *session);
 
+/* lm_backend.infer: the lab's shape by way of quick.h up to LM_QUICK_MOST samples, of pipe.h behind that; others in a
+ * kernel a layer. And lm_backend.infer_grey. */
+int lm_gpu_infer_fast(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n,
+                      float *scores, struct lm_error *err);
+int lm_gpu_infer_grey(void *session, struct lm_shape shape, const float *parameters, const float (*grey)[256],
+                      const uint8_t *pixel, size_t n, float *scores, struct lm_error *err);
+
 /* lm_backend.evaluate. */
 int lm_gpu_evaluate(void *session, struct lm_shape shape, const float *const *parameters, size_t n,
                     const struct lm_samples *samples, struct lm_metrics *metrics, struct lm_tick tick,

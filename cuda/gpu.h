@@ -38,6 +38,12 @@ int lm_gpu_current(struct lm_gpu_device *out, struct lm_error *err);
 /* "13.0, driver 13.0; code for sm_75 ..., PTX 120", or why there is none. Makes no context. */
 void lm_gpu_version(char *text, size_t size);
 
+/* Memory of the host that a GPU reads and writes by itself (pinned), aligned to 16 bytes: batches that lie in it, and
+ * scores that go to it, cross the link at its full rate. NULL if there is none (and in a build without CUDA). Any
+ * thread, before or after sessions are opened; unpin(NULL) does nothing. */
+void *lm_gpu_pinned(size_t bytes);
+void lm_gpu_unpin(void *memory);
+
 /* What a session has asked of CUDA since it was opened. A wait is a synchronisation. */
 struct lm_gpu_counters {
     uint64_t copies_in, copies_out, launches, allocations, frees, waits;

@@ -2,10 +2,12 @@
  * not, is more than these kernels take, so they share it. */
 #include "launch.h"
 
+#include "grey_kernel.cuh"
 #include "infer_kernels.cuh"
 #include "layer_kernels.cuh"
 #include "metrics_kernel.cuh"
 #include "order_kernel.cuh"
+#include "quick_kernel.cuh"
 #include "replica_kernel.cuh"
 #include "tile_kernel.cuh"
 #include "train_kernel.cuh"
@@ -131,19 +133,67 @@ extern "C" cudaError_t lm_launch_unpack(const float *packed, float *parameters, 
     return cudaGetLastError();
 }
 
-extern "C" size_t lm_tile_shared(void)
+/* ---- many samples, one network ---- */
+
+extern "C" unsigned lm_tile_warps(size_t block_shared)
 {
-    return LM_TILE_BYTES;
+    unsigned warps = LM_TILE_WARPS;
+    while (warps > 0 && LM_TILE_BYTES(warps) > block_shared)
+        warps--;
+    return warps;
 }
 
-extern "C" cudaError_t lm_launch_tile(struct lm_gpu_tile t, unsigned blocks, cudaStream_t stream)
+extern "C" cudaError_t lm_launch_tile(struct lm_gpu_tile t, size_t block_shared, unsigned multiprocessors,
+                                      cudaStream_t stream)
 {
-    cudaError_t result =
-        cudaFuncSetAttribute(lm_tile_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LM_TILE_BYTES);
+    const unsigned warps = lm_tile_warps(block_shared);
+    const size_t shared = LM_TILE_BYTES(warps), tiles = (t.n + LM_TILE_SAMPLES - 1) / LM_TILE_SAMPLES;
+    const size_t blocks = (tiles + warps - 1) / warps;
+    cudaError_t result = cudaFuncSetAttribute(lm_tile_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (result != cudaSuccess)
         return result;
-    lm_tile_kernel<<<blocks, LM_TILE_BLOCK, LM_TILE_BYTES, stream>>>(t);
+    lm_tile_kernel<<<(unsigned)(blocks < multiprocessors ? blocks : multiprocessors), 32 * warps, shared, stream>>>(t);
     return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_grey(struct lm_gpu_grey g, unsigned multiprocessors, cudaStream_t stream)
+{
+    cudaError_t result =
+        cudaFuncSetAttribute(lm_grey_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LM_GREY_BYTES);
+    if (result != cudaSuccess)
+        return result;
+    lm_grey_kernel<<<multiprocessors, LM_GREY_BLOCK, LM_GREY_BYTES, stream>>>(g);
+    return cudaGetLastError();
+}
+
+/* ---- few samples: a graph of one kernel ---- */
+
+extern "C" cudaError_t lm_quick_tell(struct lm_quick_graph *g, struct lm_gpu_quick q, unsigned blocks)
+{
+    void *arguments[] = {&q};
+    cudaKernelNodeParams node = {};
+    node.func = reinterpret_cast<void *>(lm_quick_kernel);
+    node.gridDim = dim3(blocks);
+    node.blockDim = dim3(LM_QUICK_BLOCK);
+    node.sharedMemBytes = LM_QUICK_BYTES;
+    node.kernelParams = arguments;
+    if (g->exec)
+        return cudaGraphExecKernelNodeSetParams(g->exec, g->node, &node);
+    cudaError_t result = cudaGraphCreate(&g->graph, 0);
+    if (result == cudaSuccess)
+        result = cudaGraphAddKernelNode(&g->node, g->graph, NULL, 0, &node);
+    if (result == cudaSuccess)
+        result = cudaGraphInstantiateWithFlags(&g->exec, g->graph, 0);
+    return result;
+}
+
+extern "C" void lm_quick_forget(struct lm_quick_graph *g)
+{
+    if (g->exec)
+        cudaGraphExecDestroy(g->exec);
+    if (g->graph)
+        cudaGraphDestroy(g->graph);
+    *g = {};
 }
 
 extern "C" cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream)

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "quick_layout.h"
 #include "replica.h"
 
 #ifdef __cplusplus
@@ -34,10 +35,22 @@ cudaError_t lm_launch_orders(struct lm_gpu_replicas r, size_t block_shared, cuda
 cudaError_t lm_launch_pass(struct lm_gpu_replicas r, size_t block_shared, cudaStream_t stream);
 cudaError_t lm_launch_replicas(struct lm_gpu_replicas r, unsigned blocks, int few, cudaStream_t stream);
 cudaError_t lm_launch_unpack(const float *packed, float *parameters, unsigned count, cudaStream_t stream);
-/* Scores by tiles of 64 samples a warp, at most `blocks` blocks. Its shared memory is opted into. */
-cudaError_t lm_launch_tile(struct lm_gpu_tile t, unsigned blocks, cudaStream_t stream);
-/* Bytes of shared memory that its block needs. */
-size_t lm_tile_shared(void);
+/* Scores by tiles of 64 samples a warp, by at most so many blocks as there are multiprocessors, of as many warps as
+ * block_shared has room for: lm_tile_warps, 0 where there is none for one. */
+unsigned lm_tile_warps(size_t block_shared);
+cudaError_t lm_launch_tile(struct lm_gpu_tile t, size_t block_shared, unsigned multiprocessors, cudaStream_t stream);
+/* x (n, 64) of n samples of 8-bit pixels. */
+cudaError_t lm_launch_grey(struct lm_gpu_grey g, unsigned multiprocessors, cudaStream_t stream);
+
+/* A small batch as a graph of one kernel: all NULL, and lm_quick_tell makes it; told again, it has other arguments. */
+struct lm_quick_graph {
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+};
+cudaError_t lm_quick_tell(struct lm_quick_graph *g, struct lm_gpu_quick q, unsigned blocks);
+void lm_quick_forget(struct lm_quick_graph *g);
+
 /* Loss and hits of `count` networks. */
 cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream);
 

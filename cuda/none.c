@@ -26,6 +26,17 @@ void lm_gpu_version(char *text, size_t size)
     snprintf(text, size, "none: built without CUDA");
 }
 
+void *lm_gpu_pinned(size_t bytes)
+{
+    (void)bytes;
+    return NULL;
+}
+
+void lm_gpu_unpin(void *memory)
+{
+    (void)memory;
+}
+
 struct lm_gpu_counters lm_gpu_counters(const void *session)
 {
     (void)session;

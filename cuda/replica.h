@@ -60,8 +60,16 @@ struct lm_gpu_replicas {
 struct lm_gpu_tile {
     struct lm_gpu_layout layout;
     const float *parameters; /* layout.h */
-    const float *x;          /* (n, 64) */
-    float *scores;           /* (n, 15) */
+    const float *x;          /* (n, 64), aligned to 16 bytes */
+    float *scores;           /* (n, 15), likewise */
+    size_t n;
+};
+
+/* Samples of 8-bit pixels. */
+struct lm_gpu_grey {
+    const float *table;   /* (64, 256): what value v of pixel p stands for */
+    const uint8_t *pixel; /* (n, 64), aligned to 4 bytes */
+    float *x;             /* (n, 64) */
     size_t n;
 };
 

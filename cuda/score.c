@@ -6,11 +6,6 @@
 
 /* Samples on the device at once: 16 MB of pixels, and at most 67 MB of activations. */
 #define PART ((size_t)1 << 16)
-/* `tile` keeps activations to itself, and a block takes 512 samples: larger parts, 256 MB of pixels, keep all of a
- * large GPU at work. For a small batch a thread a neuron is faster. */
-#define TILE_PART          ((size_t)1 << 20)
-#define TILE_BLOCK_SAMPLES 512
-#define FEWEST_FOR_TILES   4096
 
 LM_GPU_SCORE(naive)
 {
@@ -66,20 +61,6 @@ static int part_fused(struct lm_gpu_session *s, const struct lm_resident *net, s
 {
     struct lm_gpu_fused f = {net->layout, net->parameters, net->x, net->scores, (uint32_t)n};
     return LM_GPU_LAUNCH(s, lm_launch_fused(f, s->stream), "fused", err);
-}
-
-static int part_tile(struct lm_gpu_session *s, const struct lm_resident *net, size_t n, struct lm_error *err)
-{
-    struct lm_gpu_tile t = {net->layout, net->parameters, net->x, net->scores, n};
-    size_t blocks = (n + TILE_BLOCK_SAMPLES - 1) / TILE_BLOCK_SAMPLES, most = (size_t)s->multiprocessors;
-    return LM_GPU_LAUNCH(s, lm_launch_tile(t, (unsigned)(blocks < most ? blocks : most), s->stream), "tile", err);
-}
-
-LM_GPU_SCORE(tile)
-{
-    if (!lm_replica_fits(shape) || n < FEWEST_FOR_TILES || s->block_shared < lm_tile_shared())
-        return in_parts(s, shape, packed, x, n, PART, part_global, scores, err);
-    return in_parts(s, shape, packed, x, n, TILE_PART, part_tile, scores, err);
 }
 
 LM_GPU_SCORE(resident)

@@ -13,6 +13,5 @@ LM_GPU_SCORE(resident); /* a sample at a time: in, a kernel a layer, out */
 LM_GPU_SCORE(global);   /* a kernel a layer for the whole batch, a thread a (sample, neuron) */
 LM_GPU_SCORE(shared);   /* the same with the weights staged in shared memory */
 LM_GPU_SCORE(fused);    /* one kernel for the three layers */
-LM_GPU_SCORE(tile);     /* the lab's shape: 64 samples a warp; other shapes, and few samples: `global` */
 
 #endif

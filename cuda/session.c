@@ -124,28 +124,61 @@ void lm_gpu_release_all(struct lm_gpu_session *s)
     }
 }
 
+void *lm_gpu_pinned(size_t bytes)
+{
+    void *memory = NULL;
+    if (cudaHostAlloc(&memory, bytes ? bytes : 1, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess)
+        return memory;
+    cudaGetLastError();
+    return NULL;
+}
+
+void lm_gpu_unpin(void *memory)
+{
+    if (memory)
+        cudaFreeHost(memory);
+}
+
+void *lm_gpu_seen(const void *memory, size_t bytes)
+{
+    struct cudaPointerAttributes first, last;
+    if (cudaPointerGetAttributes(&first, memory) != cudaSuccess ||
+        cudaPointerGetAttributes(&last, (const char *)memory + bytes - 1) != cudaSuccess) {
+        cudaGetLastError(); /* memory that CUDA does not know is no error of ours */
+        return NULL;
+    }
+    if (first.type != cudaMemoryTypeHost || last.type != cudaMemoryTypeHost || !first.devicePointer ||
+        (char *)last.devicePointer - (char *)first.devicePointer != (ptrdiff_t)(bytes - 1))
+        return NULL;
+    return first.devicePointer;
+}
+
 /* ---- copies ---- */
+
+int lm_gpu_copy(struct lm_gpu_session *s, cudaStream_t stream, void *to, const void *from, size_t bytes,
+                enum cudaMemcpyKind kind, struct lm_error *err)
+{
+    const int in = kind == cudaMemcpyHostToDevice;
+    start_clock(s);
+    cudaError_t result = cudaMemcpyAsync(to, from, bytes, kind, stream);
+    stop_clock(s, &s->counters.copy_seconds);
+    *(in ? &s->counters.copies_in : &s->counters.copies_out) += 1;
+    *(in ? &s->counters.bytes_in : &s->counters.bytes_out) += bytes;
+    return result == cudaSuccess ? LM_OK : failed(result, in ? "a copy to the device" : "a copy from the device", err);
+}
 
 int lm_gpu_copy_in(struct lm_gpu_session *s, void *to, const void *from, size_t bytes, struct lm_error *err)
 {
-    start_clock(s);
-    cudaError_t result = cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, s->stream);
-    stop_clock(s, &s->counters.copy_seconds);
-    s->counters.copies_in++;
-    s->counters.bytes_in += bytes;
-    return result == cudaSuccess ? LM_OK : failed(result, "a copy to the device", err);
+    return lm_gpu_copy(s, s->stream, to, from, bytes, cudaMemcpyHostToDevice, err);
 }
 
 int lm_gpu_copy_out(struct lm_gpu_session *s, void *to, const void *from, size_t bytes, struct lm_error *err)
 {
-    start_clock(s);
-    cudaError_t result = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, s->stream);
-    stop_clock(s, &s->counters.copy_seconds);
-    if (result == cudaSuccess)
-        result = cudaStreamSynchronize(s->stream);
-    s->counters.copies_out++;
+    int code = lm_gpu_copy(s, s->stream, to, from, bytes, cudaMemcpyDeviceToHost, err);
     s->counters.waits++;
-    s->counters.bytes_out += bytes;
+    if (code != LM_OK)
+        return code;
+    cudaError_t result = cudaStreamSynchronize(s->stream);
     return result == cudaSuccess ? LM_OK : failed(result, "a copy from the device", err);
 }
 

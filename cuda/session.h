@@ -42,6 +42,9 @@ enum lm_gpu_buffer_name {
     LM_GPU_STARTS,
     LM_GPU_SAMPLE_LABEL,
     LM_GPU_HITS,
+    LM_GPU_PIPE_IN, /* pipe.c: chunks that arrive, their scores, and a table of grey values */
+    LM_GPU_PIPE_OUT,
+    LM_GPU_GREY,
     LM_GPU_BUFFERS
 };
 
@@ -67,6 +70,8 @@ struct lm_gpu_session {
     int has_fast_samples;        /* all of them have arrived: memory alone does not say so after a failure */
     struct lm_gpu_buffer pinned; /* the host's, for copies at the link's full rate */
     struct lm_gpu_buffer buffer[LM_GPU_BUFFERS];
+    struct lm_quick *quick; /* owned: quick.c's and pipe.c's own, NULL until they are used */
+    struct lm_pipe *pipe;
 };
 
 /* At least so many bytes; *memory is NULL for none. What was in the buffer is lost when it grows. */
@@ -76,6 +81,9 @@ void lm_gpu_release_all(struct lm_gpu_session *s);
 /* Likewise, of the host's memory: pinned, so that a copy runs at the link's full rate. */
 int lm_gpu_reserve_pinned(struct lm_gpu_session *s, size_t bytes, void **memory, struct lm_error *err);
 
+/* Where the device sees `bytes` of the host's memory, if all of it is pinned; else NULL. */
+void *lm_gpu_seen(const void *memory, size_t bytes);
+
 /* The naive way's own allocations. */
 int lm_gpu_allocate(struct lm_gpu_session *s, size_t bytes, void **memory, struct lm_error *err);
 int lm_gpu_free(struct lm_gpu_session *s, void *memory, struct lm_error *err);
@@ -83,6 +91,9 @@ int lm_gpu_free(struct lm_gpu_session *s, void *memory, struct lm_error *err);
 /* Queued on the session's stream. Out: has arrived when the call returns. */
 int lm_gpu_copy_in(struct lm_gpu_session *s, void *to, const void *from, size_t bytes, struct lm_error *err);
 int lm_gpu_copy_out(struct lm_gpu_session *s, void *to, const void *from, size_t bytes, struct lm_error *err);
+/* Queued on any stream; it has not arrived when the call returns. Timed calls must be on the session's own. */
+int lm_gpu_copy(struct lm_gpu_session *s, cudaStream_t stream, void *to, const void *from, size_t bytes,
+                enum cudaMemcpyKind kind, struct lm_error *err);
 int lm_gpu_clear(struct lm_gpu_session *s, void *memory, size_t bytes, struct lm_error *err);
 
 /* LM_GPU_LAUNCH(s, lm_launch_forward(f, block, s->stream), "forward", err): a status. */

@@ -26,6 +26,7 @@ struct packed_infer {
     int32_t *rank_column;             /* rank 0: a slab's sample_rank */
     size_t rank_room;
     struct lm_tally tally; /* rank 0 */
+    double reading;        /* rank 0: of the rank that read longest */
 };
 
 /* ---- before the stream ---- */
@@ -129,6 +130,8 @@ static int score(struct packed_infer *p)
     p->stream.context = p;
     int code = lm_stream_run(&p->stream);
     memcpy(infer->seconds, p->stream.seconds, sizeof infer->seconds);
+    LM_MPI(p->stream.world,
+           MPI_Reduce(&p->stream.reading, &p->reading, 1, MPI_DOUBLE, MPI_MAX, 0, p->stream.world->comm));
     infer->results.metrics = lm_tally_end(&p->tally);
     if (infer->results.unlabelled)
         infer->results.metrics = (struct lm_metrics){p->tally.n, 0, NAN, NAN};
@@ -169,7 +172,7 @@ static int finish_on_rank_0(struct packed_infer *p, struct lm_error *err)
         int outcome = lm_checks_verdict(&infer->results) == LM_CHECK_FAILED ? LM_MISMATCH : LM_OK;
         struct lm_report_input input = {infer->call, &infer->results, &infer->times, path, outcome,
                                         NULL,        &infer->trial};
-        code = lm_report_stream(&input, lm_packed_layout_of(p->packed), err);
+        code = lm_report_stream(&input, lm_packed_layout_of(p->packed), p->reading, err);
         if (code == LM_OK && outcome != LM_OK)
             code = lm_fail(err, outcome, "the scores are not those of the CPU reference: see the checks above");
     }

@@ -2,7 +2,8 @@
  *
  * Three rates, each over the slowest rank's time, which are not to be taken for one another: from the file to the
  * scores in the results file (the figure of merit: reading, normalising, scoring, sending, writing; without the check
- * by the reference), the network alone, and reading and normalising alone.
+ * by the reference), the network alone, and reading and normalising alone. Reading may go on beside the rest (slabs.h):
+ * then it takes longer than the phase "data", which waits for it.
  */
 #include "report_stream.h"
 
@@ -26,9 +27,8 @@ static double slowest_of(const struct lm_results *results, unsigned phases, size
     return most;
 }
 
-#define READING    (1u << LM_PHASE_DATA)
 #define SCORING    (1u << LM_PHASE_INFER)
-#define END_TO_END (READING | SCORING | 1u << LM_PHASE_GATHER)
+#define END_TO_END (1u << LM_PHASE_DATA | SCORING | 1u << LM_PHASE_GATHER)
 
 struct rates {
     double bytes;                        /* of the file */
@@ -36,13 +36,12 @@ struct rates {
     size_t slowest;
 };
 
-static struct rates rates_of(const struct lm_results *results, const struct lm_packed_layout *layout)
+static struct rates rates_of(const struct lm_results *results, const struct lm_packed_layout *layout, double reading)
 {
     size_t ignored;
-    struct rates rates = {.bytes = (double)lm_packed_offset(layout, lm_packed_blocks(layout))};
+    struct rates rates = {.bytes = (double)lm_packed_offset(layout, lm_packed_blocks(layout)), .reading = reading};
     rates.end_to_end = slowest_of(results, END_TO_END, &rates.slowest);
     rates.scoring = slowest_of(results, SCORING, &ignored);
-    rates.reading = slowest_of(results, READING, &ignored);
     return rates;
 }
 
@@ -54,9 +53,10 @@ static void put_rate(FILE *f, const char *name, double work, const char *unit, d
         fprintf(f, "%-24s %12s %-10s\n", name, "n/a", unit);
 }
 
-static void report_throughput(const struct lm_results *results, const struct lm_packed_layout *layout, FILE *f)
+static void report_throughput(const struct lm_results *results, const struct lm_packed_layout *layout, double reading,
+                              FILE *f)
 {
-    struct rates rates = rates_of(results, layout);
+    struct rates rates = rates_of(results, layout, reading);
     const double samples = (double)layout->samples;
     fprintf(f, "\n%-24s %12s %-10s %10s\n", "throughput", "rate", "", "slowest rank");
     put_rate(f, "file to scores", samples, "samples/s", rates.end_to_end);
@@ -93,10 +93,11 @@ static size_t count_gpus(const struct lm_results *results)
     return n;
 }
 
-static void figure_of_merit(const struct lm_report_input *input, const struct lm_packed_layout *layout, FILE *f)
+static void figure_of_merit(const struct lm_report_input *input, const struct lm_packed_layout *layout, double reading,
+                            FILE *f)
 {
     const struct lm_results *results = input->results;
-    struct rates rates = rates_of(results, layout);
+    struct rates rates = rates_of(results, layout, reading);
     const double samples = (double)layout->samples;
     if (input->code == LM_OK && rates.scoring > 0.0 && rates.reading > 0.0)
         fprintf(f, "FOM infer_samples_per_s=%.4g score_samples_per_s=%.4g read_bytes_per_s=%.4g",
@@ -107,26 +108,28 @@ static void figure_of_merit(const struct lm_report_input *input, const struct lm
             count_gpus(results), rates.slowest, lm_outcome_word(input));
 }
 
-static void report_text(const struct lm_report_input *input, const struct lm_packed_layout *layout, FILE *f)
+static void report_text(const struct lm_report_input *input, const struct lm_packed_layout *layout, double reading,
+                        FILE *f)
 {
     lm_report_head(input->call, f);
     lm_report_ranks(input->results, f);
     report_answer(input, layout, f);
     lm_report_checks(input->results, f);
     lm_report_phases(input, f);
-    report_throughput(input->results, layout, f);
+    report_throughput(input->results, layout, reading, f);
     fprintf(f, "\nfile       %s\n", input->path);
 }
 
-int lm_report_stream(const struct lm_report_input *input, const struct lm_packed_layout *layout, struct lm_error *err)
+int lm_report_stream(const struct lm_report_input *input, const struct lm_packed_layout *layout, double reading,
+                     struct lm_error *err)
 {
     if (input->call->options->format == LM_FORMAT_JSON) {
         lm_report_json(input, stdout);
         return lm_flush_stdout(err);
     }
     if (!input->call->options->quiet)
-        report_text(input, layout, stdout);
+        report_text(input, layout, reading, stdout);
     printf("verdict    %s\n", lm_outcome_word(input));
-    figure_of_merit(input, layout, stdout);
+    figure_of_merit(input, layout, reading, stdout);
     return lm_flush_stdout(err);
 }

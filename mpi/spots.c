@@ -95,7 +95,15 @@ int lm_spots_check(struct lm_spots *spots, struct lm_error *err)
     return code;
 }
 
-int lm_spots_add(struct lm_spots *spots, uint64_t first, size_t n, const float *x, const float *scores,
+static void copy_sample(struct lm_spots_from from, size_t k, float *x)
+{
+    if (from.x)
+        memcpy(x, from.x + k * LM_PIXELS, LM_PIXELS * sizeof *x);
+    for (size_t p = 0; p < LM_PIXELS && !from.x; p++)
+        x[p] = from.grey[p][from.pixel[k * LM_PIXELS + p]];
+}
+
+int lm_spots_add(struct lm_spots *spots, uint64_t first, size_t n, struct lm_spots_from from, const float *scores,
                  struct lm_error *err)
 {
     if (spots->chosen == 0)
@@ -107,7 +115,7 @@ int lm_spots_add(struct lm_spots *spots, uint64_t first, size_t n, const float *
         if (spots->used == spots->room && lm_spots_check(spots, err) != LM_OK)
             return err->code;
         size_t k = (size_t)(sample - first);
-        memcpy(spots->x + spots->used * LM_PIXELS, x + k * LM_PIXELS, LM_PIXELS * sizeof *x);
+        copy_sample(from, k, spots->x + spots->used * LM_PIXELS);
         memcpy(spots->scores + spots->used * LM_CLASSES, scores + k * LM_CLASSES, LM_CLASSES * sizeof *scores);
         spots->used++;
     }

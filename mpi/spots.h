@@ -20,8 +20,14 @@ int lm_spots_begin(struct lm_spots *spots, const struct lm_world *world, struct 
                    uint64_t total, uint64_t chosen, struct lm_error *err);
 void lm_spots_end(struct lm_spots *spots);
 
+/* Samples, normalised or as pixels. */
+struct lm_spots_from {
+    const float *x; /* (n, 64); or NULL: */
+    const uint8_t *pixel;
+    const float (*grey)[256]; /* (64, 256): what value v of pixel p stands for */
+};
 /* Keeps the chosen ones of samples first ... first + n - 1; checks what it has where it has no room for more. */
-int lm_spots_add(struct lm_spots *spots, uint64_t first, size_t n, const float *x, const float *scores,
+int lm_spots_add(struct lm_spots *spots, uint64_t first, size_t n, struct lm_spots_from from, const float *scores,
                  struct lm_error *err);
 /* Checks those that wait. */
 int lm_spots_check(struct lm_spots *spots, struct lm_error *err);

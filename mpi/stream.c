@@ -8,7 +8,8 @@
  *
  * A round is R chunks, one a rank. While rank 0 takes the chunks of a round, the others score those of the next: each
  * has two buffers, one to send from and one to fill. Rank 0 has two receives posted ahead. The system is told which
- * blocks are wanted next and reads them meanwhile.
+ * blocks are wanted next and reads them meanwhile. Where a GPU scores, a thread reads the next chunk while this one is
+ * scored and written, 8-bit pixels go to the device as they are, and chunks and scores lie in pinned memory.
  *
  * A rank that fails (a damaged block, a full disk) goes on with the rounds, sending nothing in place of its chunks. In
  * each round all agree whether somebody has failed, without waiting (MPI_Iallreduce), and look at the outcome one round
@@ -24,6 +25,7 @@
 
 #include "evaluate.h"
 #include "gpu.h"
+#include "slabs.h"
 
 #define CHUNK   ((uint32_t)16384)
 #define BUFFERS 2
@@ -50,13 +52,14 @@ struct parts {
 
 struct buffer {
     unsigned char *bytes; /* owned */
+    int pinned;
     MPI_Request request;
 };
 
 struct work {
     struct lm_stream *stream;
     struct plan plan;
-    float *x;                        /* owned, (samples, 64) */
+    struct lm_slabs *slabs;          /* owned: this rank's chunks, one after the other */
     struct buffer own[BUFFERS];      /* this rank's chunks; rank 0 needs one only */
     struct buffer incoming[BUFFERS]; /* rank 0: other ranks' chunks */
     uint64_t posted;                 /* rank 0: the next chunk to post a receive for */
@@ -119,7 +122,7 @@ static struct parts parts_of(const struct plan *plan, uint64_t c, unsigned char 
 uint64_t lm_stream_bytes(const struct lm_packed_layout *layout)
 {
     struct plan plan = make_plan(layout, 1);
-    return lm_packed_block_bytes(layout, layout->block) + plan.samples * LM_PIXELS * sizeof(float) +
+    return lm_packed_block_bytes(layout, layout->block) + 2 * plan.samples * (LM_PIXELS * sizeof(float) + 1) +
            3 * message_bytes(plan.samples, plan.blocks_a_chunk);
 }
 
@@ -141,35 +144,19 @@ static void fail(struct work *work, int code)
         work->code = code;
 }
 
-static void expect_chunk(const struct work *work, uint64_t c)
-{
-    const struct plan *plan = &work->plan;
-    for (uint32_t b = 0; c < plan->chunks && b < chunk_blocks(plan, c); b++)
-        lm_packed_expect(work->stream->packed, c * plan->blocks_a_chunk + b);
-}
-
-static int read_chunk(struct work *work, uint64_t c, const struct parts *parts)
-{
-    const struct plan *plan = &work->plan;
-    size_t done = 0;
-    for (uint32_t b = 0; b < chunk_blocks(plan, c); b++) {
-        uint64_t k = c * plan->blocks_a_chunk + b;
-        int code = lm_packed_read(work->stream->packed, k, work->x + done * LM_PIXELS, parts->expected + done,
-                                  parts->sums + b * sizeof(uint32_t), &work->err);
-        if (code != LM_OK)
-            return code;
-        done += lm_packed_count(plan->layout, k);
-    }
-    return LM_OK;
-}
-
-static int score_chunk(struct work *work, uint64_t c, const struct parts *parts)
+static int score_chunk(struct work *work, uint64_t c, const struct lm_slab *slab, const struct parts *parts)
 {
     struct lm_stream *stream = work->stream;
-    const size_t n = chunk_samples(&work->plan, c);
+    const struct lm_spots_from from = {slab->x, slab->pixel, lm_packed_grey(stream->packed)};
+    const size_t n = slab->n;
+    int code;
     lm_gpu_range_begin(lm_phase_name[LM_PHASE_INFER]);
-    int code = stream->backend->infer(stream->session, stream->shape, stream->parameters, work->x, n, parts->scores,
+    if (slab->x)
+        code = stream->backend->infer(stream->session, stream->shape, stream->parameters, slab->x, n, parts->scores,
                                       &work->err);
+    else
+        code = stream->backend->infer_grey(stream->session, stream->shape, stream->parameters, from.grey, slab->pixel,
+                                           n, parts->scores, &work->err);
     book(work, LM_PHASE_INFER);
     lm_gpu_range_end();
     if (!work->plan.layout->labelled)
@@ -181,7 +168,7 @@ static int score_chunk(struct work *work, uint64_t c, const struct parts *parts)
     }
     book(work, LM_PHASE_GATHER);
     if (code == LM_OK)
-        code = lm_spots_add(stream->spots, first_sample(&work->plan, c), n, work->x, parts->scores, &work->err);
+        code = lm_spots_add(stream->spots, first_sample(&work->plan, c), n, from, parts->scores, &work->err);
     book(work, LM_PHASE_VALIDATE);
     return code;
 }
@@ -192,13 +179,18 @@ static size_t make_chunk(struct work *work, uint64_t c, struct buffer *buffer)
     const struct parts parts = parts_of(&work->plan, c, buffer->bytes);
     if (work->code != LM_OK)
         return 0;
-    expect_chunk(work, c + (uint64_t)work->stream->world->size);
     lm_gpu_range_begin(lm_phase_name[LM_PHASE_DATA]);
-    int code = read_chunk(work, c, &parts);
+    const struct lm_slab *slab = lm_slabs_next(work->slabs);
     book(work, LM_PHASE_DATA);
     lm_gpu_range_end();
+    int code = slab->code;
+    work->stream->reading += slab->seconds;
+    if (code != LM_OK)
+        work->err = slab->err;
+    memcpy(parts.sums, slab->sums, slab->blocks * sizeof(uint32_t));
+    memcpy(parts.expected, slab->label, slab->n);
     if (code == LM_OK)
-        code = score_chunk(work, c, &parts);
+        code = score_chunk(work, c, slab, &parts);
     fail(work, code);
     return work->code == LM_OK ? parts.bytes : 0;
 }
@@ -321,29 +313,56 @@ static void run_rounds(struct work *work)
 
 /* ---- */
 
+/* What a GPU writes scores to had better be pinned; if it cannot be, any memory will do. */
+static int make_buffer(struct work *work, struct buffer *buffer, size_t bytes)
+{
+    buffer->bytes = work->stream->backend->infer_grey ? lm_gpu_pinned(bytes) : NULL;
+    buffer->pinned = buffer->bytes != NULL;
+    if (!buffer->bytes)
+        buffer->bytes = malloc(bytes);
+    return buffer->bytes != NULL;
+}
+
+static void free_buffer(struct buffer *buffer)
+{
+    if (buffer->pinned)
+        lm_gpu_unpin(buffer->bytes);
+    else
+        free(buffer->bytes);
+}
+
 static int allocate(struct work *work)
 {
+    const struct lm_stream *stream = work->stream;
     const struct plan *plan = &work->plan;
+    const int rank_0 = stream->world->rank == 0, gpu = stream->backend->infer_grey != NULL;
+    const struct lm_slabs_plan slabs = {.blocks = plan->blocks_a_chunk,
+                                        .first = (uint64_t)stream->world->rank,
+                                        .stride = (uint64_t)stream->world->size,
+                                        .ahead = gpu,
+                                        .grey = gpu && plan->layout->type == LM_PACKED_U8,
+                                        .take = gpu ? lm_gpu_pinned : NULL,
+                                        .give = lm_gpu_unpin};
     size_t bytes = message_bytes(plan->samples, plan->blocks_a_chunk);
-    int complete = 1, rank_0 = work->stream->world->rank == 0;
+    int complete = 1;
     for (int k = 0; k < BUFFERS; k++) {
         work->own[k].request = work->incoming[k].request = work->agreement[k] = MPI_REQUEST_NULL;
         if (k == 0 || !rank_0)
-            complete &= (work->own[k].bytes = malloc(bytes)) != NULL;
-        if (rank_0 && work->stream->world->size > 1)
+            complete &= make_buffer(work, &work->own[k], bytes);
+        if (rank_0 && stream->world->size > 1)
             complete &= (work->incoming[k].bytes = malloc(bytes)) != NULL;
     }
-    work->x = aligned_alloc(64, plan->samples * LM_PIXELS * sizeof *work->x);
-    return complete && work->x ? LM_OK : lm_fail_memory(&work->err, lm_stream_bytes(plan->layout), "chunks of samples");
+    return complete ? lm_slabs_open(stream->packed, slabs, &work->slabs, &work->err)
+                    : lm_fail_memory(&work->err, lm_stream_bytes(plan->layout), "chunks of samples");
 }
 
 static void clean_up(struct work *work)
 {
+    lm_slabs_close(work->slabs);
     for (int k = 0; k < BUFFERS; k++) {
-        free(work->own[k].bytes);
-        free(work->incoming[k].bytes);
+        free_buffer(&work->own[k]);
+        free_buffer(&work->incoming[k]);
     }
-    free(work->x);
 }
 
 /* Rank 0, when nobody has failed. */

@@ -34,8 +34,9 @@ struct lm_stream {
     struct lm_spots *spots; /* this rank's */
     lm_take take;
     void *context;
-    double seconds[LM_PHASES]; /* out: this rank's. Reading and normalising, scoring, all the rest but checking,
-                                * checking; their sum is the stream's wall time */
+    double reading;            /* out: seconds that this rank, or its thread, read and normalised */
+    double seconds[LM_PHASES]; /* out: this rank's. Reading and normalising (with a GPU, waiting for it), scoring, all
+                                * the rest but checking, checking; their sum is the stream's wall time */
 };
 
 /* The status is the same on all ranks; the rank that failed has said why. Spots still wait afterwards. */

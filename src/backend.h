@@ -7,6 +7,7 @@
 #define LM_BACKEND_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "evaluate.h"
 #include "network.h"
@@ -73,6 +74,11 @@ struct lm_backend {
     /* scores (n, 15) of x (n, 64) under parameters; a NaN score is written as 0x7FC00000. n may be 0. */
     int (*infer)(void *session, struct lm_shape shape, const float *parameters, const float *x, size_t n, float *scores,
                  struct lm_error *err);
+
+    /* Optional (NULL: the caller normalises): the same for n samples of 8-bit pixels, (n, 64). grey (64, 256) says
+     * which float value v of pixel p stands for (lm_packed_grey). */
+    int (*infer_grey)(void *session, struct lm_shape shape, const float *parameters, const float (*grey)[256],
+                      const uint8_t *pixel, size_t n, float *scores, struct lm_error *err);
 
     /* Optional (NULL: infer does): loss and accuracy of n networks of one shape on the samples. */
     int (*evaluate)(void *session, struct lm_shape shape, const float *const *parameters, size_t n,

@@ -81,6 +81,12 @@ int lm_packed_set_scaler(struct lm_packed *file, const struct lm_scaler *scaler,
 int lm_packed_read(struct lm_packed *file, uint64_t k, float *x, uint8_t *label, unsigned char sum[4],
                    struct lm_error *err);
 
+/* Block k of a file of 8-bit pixels as it is: pixel (n, 64), checked as above; and (64, 256), the float that
+ * lm_packed_read makes of value v of pixel p, which the file owns; NULL for other files. */
+int lm_packed_read_grey(struct lm_packed *file, uint64_t k, uint8_t *pixel, uint8_t *label, unsigned char sum[4],
+                        struct lm_error *err);
+const float (*lm_packed_grey(const struct lm_packed *file))[256];
+
 /* Tells the system that block k is wanted soon: it may read it meanwhile. */
 void lm_packed_expect(const struct lm_packed *file, uint64_t k);
 

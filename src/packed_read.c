@@ -274,23 +274,49 @@ static int take_labels(const struct lm_packed *file, uint64_t k, uint32_t n, uin
     return LM_OK;
 }
 
-int lm_packed_read(struct lm_packed *file, uint64_t k, float *x, uint8_t *label, unsigned char sum[4],
-                   struct lm_error *err)
+/* Block k into file->raw, checked; n: its samples. */
+static int read_block(struct lm_packed *file, uint64_t k, uint32_t n, uint8_t *label, unsigned char sum[4],
+                      struct lm_error *err)
 {
-    uint32_t n = lm_packed_count(&file->layout, k);
     size_t bytes = lm_packed_block_bytes(&file->layout, n);
     if (read_at(file, file->raw, bytes, lm_packed_offset(&file->layout, k), err) != LM_OK)
         return lm_fail_within(err, "%s: block %llu: ", file->path, (unsigned long long)k);
     int code = check_sum(file, k, bytes, err);
     if (code == LM_OK && file->layout.labelled)
         code = take_labels(file, k, n, label, err);
+    if (code == LM_OK)
+        memcpy(sum, file->raw + bytes - LM_PACKED_TRAILER, 4);
+    return code;
+}
+
+int lm_packed_read(struct lm_packed *file, uint64_t k, float *x, uint8_t *label, unsigned char sum[4],
+                   struct lm_error *err)
+{
+    uint32_t n = lm_packed_count(&file->layout, k);
+    int code = read_block(file, k, n, label, sum, err);
     if (code != LM_OK)
         return code;
-    memcpy(sum, file->raw + bytes - LM_PACKED_TRAILER, 4);
     if (file->layout.type == LM_PACKED_F32)
         return take_floats(file, k, n, x, err);
     take_bytes(file, n, x);
     return LM_OK;
+}
+
+int lm_packed_read_grey(struct lm_packed *file, uint64_t k, uint8_t *pixel, uint8_t *label, unsigned char sum[4],
+                        struct lm_error *err)
+{
+    uint32_t n = lm_packed_count(&file->layout, k);
+    if (file->layout.type != LM_PACKED_U8)
+        return lm_fail(err, LM_BAD_INPUT, "%s: its pixels have no 8 bits", file->path);
+    int code = read_block(file, k, n, label, sum, err);
+    if (code == LM_OK)
+        memcpy(pixel, file->raw, (size_t)n * LM_PIXELS);
+    return code;
+}
+
+const float (*lm_packed_grey(const struct lm_packed *file))[256]
+{
+    return (const float(*)[GREYS])file->grey;
 }
 
 void lm_packed_expect(const struct lm_packed *file, uint64_t k)

@@ -62,7 +62,7 @@ struct trained {
     uint32_t epochs_run;
 };
 
-static struct trained reference(const struct made &made, const struct lm_trial &trial)
+[[maybe_unused]] static struct trained reference(const struct made &made, const struct lm_trial &trial)
 {
     struct trained out = {std::vector<float>(lm_network_floats(trial.shape)), std::vector<double>(trial.epochs), 0};
     struct lm_training_result result = {};
@@ -77,7 +77,7 @@ static struct trained reference(const struct made &made, const struct lm_trial &
     return out;
 }
 
-static std::vector<uint32_t> orders_of(const struct made &made, const struct lm_trial &trial)
+[[maybe_unused]] static std::vector<uint32_t> orders_of(const struct made &made, const struct lm_trial &trial)
 {
     std::vector<uint32_t> all;
     struct lm_order order;

@@ -1,5 +1,5 @@
 /* test_host_replicas.cpp: the kernels of gpu:fast on the host: orders and first weights against the library's,
- * trainings and scores against the reference, losses and hits against src/evaluate.c, bit for bit. timeout: 600
+ * trainings against the reference, losses and hits against src/evaluate.c, bit for bit. timeout: 600
  */
 #include "host_made.h"
 
@@ -10,7 +10,6 @@ extern "C" {
 #include "metrics_kernel.cuh"
 #include "order_kernel.cuh"
 #include "replica_kernel.cuh"
-#include "tile_kernel.cuh"
 
 /* ---- many replicas ---- */
 
@@ -208,35 +207,6 @@ static void test_metrics(size_t n)
     report(ok, "metrics of " + std::to_string(n) + " samples" + complaint);
 }
 
-/* Scores by tiles: full ones, one that ends early, NaN and infinities among the pixels. */
-static void test_tiles(size_t n, unsigned blocks, host_order order)
-{
-    struct made made(n);
-    struct lm_shape lab = {32, 16};
-    std::vector<float> network = made_floats(LM_REPLICA_FLOATS, 5, 0.4f), wanted(n * LM_CLASSES),
-                       scores(n * LM_CLASSES);
-    if (n > 3) {
-        made.x[3 * LM_PIXELS + 5] = INFINITY;
-        made.x[2 * LM_PIXELS + 1] = NAN;
-    }
-    struct lm_gpu_tile t = {};
-    t.layout = lm_gpu_layout_of(lab);
-    std::vector<float> packed(t.layout.floats);
-    lm_gpu_pack(lab, network.data(), packed.data());
-    t.parameters = packed.data();
-    t.x = made.x.data();
-    t.scores = scores.data();
-    t.n = n;
-    bool ok = launched(host_launch(lm_tile_kernel, blocks, LM_TILE_BLOCK, LM_TILE_BYTES, order, t));
-    void *session;
-    struct lm_error err;
-    lm_backend_cpu_ref.open(&made.problem, &session, &err);
-    lm_backend_cpu_ref.infer(session, lab, network.data(), made.x.data(), n, wanted.data(), &err);
-    lm_backend_cpu_ref.close(session);
-    report(ok && memcmp(scores.data(), wanted.data(), scores.size() * sizeof(float)) == 0,
-           "tiles of " + std::to_string(n) + " samples" + complaint);
-}
-
 int main()
 {
     test_orders(36, 2, 5, true, HOST_FORWARD);
@@ -257,9 +227,5 @@ int main()
     test_replicas(33, 7, HOST_SHUFFLED, lm_many_replicas_kernel);
     test_metrics(1);
     test_metrics(129);
-    test_tiles(1, 1, HOST_FORWARD);
-    test_tiles(64, 1, HOST_BACKWARD);
-    test_tiles(700, 1, HOST_SHUFFLED);
-    test_tiles(1100, 2, HOST_FORWARD);
     return finish();
 }

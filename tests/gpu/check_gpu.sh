@@ -156,6 +156,14 @@ sanitize() { # BUILD WORDS
         status=$?
         [ "$status" = 0 ] || grep -vE '^(ok|#)' "$scratch/tool" | head -n 40
         ok "compute-sanitizer $tool, $2" "$status"
+        # gpu:fast scores through mapped memory and three streams
+        timeout 900 "$sanitizer" --tool "$tool" "${options[@]}" --error-exitcode 9 "$1/gpu/gpu_bits" --small --scores \
+            gpu:fast >"$scratch/tool" 2>&1 &&
+            grep -qE '(ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards)' "$scratch/tool" &&
+            ! grep -q '^not ok' "$scratch/tool"
+        status=$?
+        [ "$status" = 0 ] || grep -vE '^(ok|#)' "$scratch/tool" | head -n 40
+        ok "compute-sanitizer $tool, $2: gpu:fast scores" "$status"
     done
 }
 

@@ -5,9 +5,13 @@
  * 1. one full training (51 epochs), from the call to the weights in the host's memory, orders included
  * 2. full trainings a second, as many at once as the backend asks for, each with its own seed and learning rate; 16 of
  *    them are compared with the CPU's bits
- * 3. samples a second that lie on the device, 4 Mi of them, distinct, scores written; compared with the CPU's bits
- * 4. a batch of the test set's size, from the host's memory to the host's memory
- * Medians of REPEATS (default 20; a quarter of it for 2), with the least and the largest. Ends 1 if a bit differs.
+ * 3. samples a second that lie on the device, 4 Mi of them, distinct, scores written, one launch; compared with the
+ * CPU's bits
+ * 4. a batch of the test set's size, from the host's memory to the host's memory, pinned and not
+ * 5. 4 Mi samples, floats and 8-bit pixels, from the host's memory to the host's memory: beside the time that the same
+ *    bytes take, copied in and out at once by chunks, measured just before
+ * Medians of REPEATS (default 20; a quarter of it for 2, 15 times as many for 4), with the least and the largest. Ends
+ * 1 if a bit differs.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -19,6 +23,7 @@
 #include "dataset.h"
 #include "floor.h"
 #include "gpu.h"
+#include "launch.h"
 #include "random.h"
 #include "split.h"
 #include "synth.h"
@@ -166,12 +171,26 @@ struct scoring {
     size_t n;
     float *x, *scores;
     float *parameters;
+    uint8_t *pixel; /* or NULL: x is what these stand for */
+    float (*grey)[256];
+    int pinned;
 };
 
-static struct scoring make_scoring(const struct lm_problem *problem, const struct batch *trained, size_t n)
+static void *pin(size_t bytes)
 {
-    struct scoring s = {n, room(n * LM_PIXELS * sizeof(float)), room(n * LM_CLASSES * sizeof(float)),
-                        trained->result[0].parameters};
+    void *memory = lm_gpu_pinned(bytes);
+    if (!memory)
+        stop("pinned memory", NULL);
+    return memory;
+}
+
+static struct scoring make_scoring(const struct lm_problem *problem, const struct batch *trained, size_t n, int pinned)
+{
+    struct scoring s = {.n = n,
+                        .x = pinned ? pin(n * LM_PIXELS * sizeof(float)) : room(n * LM_PIXELS * sizeof(float)),
+                        .scores = pinned ? pin(n * LM_CLASSES * sizeof(float)) : room(n * LM_CLASSES * sizeof(float)),
+                        .parameters = trained->result[0].parameters,
+                        .pinned = pinned};
     struct lm_mt19937 random;
     lm_mt19937_seed(&random, 2);
     for (size_t k = 0; k < n * LM_PIXELS; k++)
@@ -180,11 +199,40 @@ static struct scoring make_scoring(const struct lm_problem *problem, const struc
     return s;
 }
 
+/* The same with pixels of 8 bits: x becomes what they stand for. */
+static void make_grey(struct scoring *s)
+{
+    struct lm_mt19937 random;
+    lm_mt19937_seed(&random, 3);
+    s->pixel = pin(s->n * LM_PIXELS);
+    s->grey = room(LM_PIXELS * sizeof *s->grey);
+    for (size_t p = 0; p < LM_PIXELS; p++)
+        for (size_t v = 0; v < 256; v++)
+            s->grey[p][v] = ((float)v - 100.0f - (float)p) / 61.0f;
+    for (size_t k = 0; k < s->n * LM_PIXELS; k++) {
+        s->pixel[k] = (uint8_t)lm_mt19937_next(&random);
+        s->x[k] = s->grey[k % LM_PIXELS][s->pixel[k]];
+    }
+}
+
+static void free_scoring(struct scoring *s)
+{
+    void (*free_it)(void *) = s->pinned ? lm_gpu_unpin : free;
+    free_it(s->x);
+    free_it(s->scores);
+    lm_gpu_unpin(s->pixel);
+    free(s->grey);
+}
+
 static void infer(const struct lm_backend *backend, void *session, struct scoring *s)
 {
     struct lm_error err;
     struct lm_shape lab = {32, 16};
-    if (backend->infer(session, lab, s->parameters, s->x, s->n, s->scores, &err) != LM_OK)
+    if (s->pixel && backend->infer_grey) {
+        if (backend->infer_grey(session, lab, s->parameters, (const float(*)[256])s->grey, s->pixel, s->n, s->scores,
+                                &err) != LM_OK)
+            stop(backend->name, &err);
+    } else if (backend->infer(session, lab, s->parameters, s->x, s->n, s->scores, &err) != LM_OK)
         stop(backend->name, &err);
 }
 
@@ -204,20 +252,105 @@ static int same_scores(const struct lm_problem *problem, struct scoring *s)
     return same;
 }
 
-/* By events round the kernels (on_device), or by the clock round the call. */
-static struct timing time_scoring(const struct lm_backend *backend, void *session, struct scoring *s, size_t repeats,
-                                  int on_device)
+static struct timing time_scoring(const struct lm_backend *backend, void *session, struct scoring *s, size_t repeats)
 {
     double *seconds = room(repeats * sizeof *seconds);
     infer(backend, session, s);
-    lm_gpu_time_calls(session, on_device);
+    memset(s->scores, 0xff, s->n * LM_CLASSES * sizeof(float));
     for (size_t k = 0; k < repeats; k++) {
-        struct lm_gpu_counters before = lm_gpu_counters(session);
         double start = now();
         infer(backend, session, s);
-        seconds[k] = on_device ? lm_gpu_counters(session).kernel_seconds - before.kernel_seconds : now() - start;
+        seconds[k] = now() - start;
     }
-    lm_gpu_time_calls(session, 0);
+    struct timing t = summary(seconds, repeats);
+    free(seconds);
+    return t;
+}
+
+/* ---- without the backend: samples on the device, and copies alone ---- */
+
+static void cuda(cudaError_t result, const char *what)
+{
+    if (result == cudaSuccess)
+        return;
+    fprintf(stderr, "fast_speed: %s: %s\n", what, cudaGetErrorString(result));
+    exit(1);
+}
+
+static void *device_room(size_t bytes)
+{
+    void *memory = NULL;
+    cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
+    return memory;
+}
+
+/* One launch for all samples, by events; the scores come back to s. */
+static struct timing time_on_device(const struct lm_gpu_device *device, struct scoring *s, size_t repeats)
+{
+    const struct lm_shape lab = {32, 16};
+    struct lm_gpu_tile t = {.layout = lm_gpu_layout_of(lab), .n = s->n};
+    const size_t in = s->n * LM_PIXELS * sizeof(float), out = s->n * LM_CLASSES * sizeof(float),
+                 network = t.layout.floats * sizeof(float);
+    double *seconds = room(repeats * sizeof *seconds);
+    float *packed = room(network), *x = device_room(in), *parameters = device_room(network);
+    cudaEvent_t begin, end;
+    t.scores = device_room(out);
+    t.x = x;
+    t.parameters = parameters;
+    lm_gpu_pack(lab, s->parameters, packed);
+    cuda(cudaMemcpy(parameters, packed, network, cudaMemcpyHostToDevice), "a copy");
+    cuda(cudaMemcpy(x, s->x, in, cudaMemcpyHostToDevice), "a copy");
+    cuda(cudaEventCreate(&begin), "an event");
+    cuda(cudaEventCreate(&end), "an event");
+    for (size_t k = 0; k < repeats + 3; k++) {
+        float milliseconds = 0.0f;
+        cuda(cudaEventRecord(begin, 0), "an event");
+        cuda(lm_launch_tile(t, (size_t)device->block_shared, (unsigned)device->multiprocessors, 0), "tile");
+        cuda(cudaEventRecord(end, 0), "an event");
+        cuda(cudaEventSynchronize(end), "tile");
+        cuda(cudaEventElapsedTime(&milliseconds, begin, end), "an event");
+        seconds[k < 3 ? 0 : k - 3] = 1e-3 * (double)milliseconds;
+    }
+    cuda(cudaMemcpy(s->scores, t.scores, out, cudaMemcpyDeviceToHost), "a copy");
+    cudaFree(x);
+    cudaFree(parameters);
+    cudaFree(t.scores);
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    free(packed);
+    struct timing summed = summary(seconds, repeats);
+    free(seconds);
+    return summed;
+}
+
+/* `bytes` a sample in, scores out, both at once, by chunks of 64 Ki samples: pinned memory, nothing else done. */
+static struct timing time_copies(const struct scoring *s, const void *from, size_t bytes, size_t repeats)
+{
+    const size_t chunk = 65536, score = LM_CLASSES * sizeof(float);
+    char *in = device_room(s->n * bytes), *out = device_room(s->n * score);
+    double *seconds = room(repeats * sizeof *seconds);
+    cudaStream_t a, b;
+    cuda(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking), "a stream");
+    cuda(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking), "a stream");
+    for (size_t k = 0; k < repeats + 1; k++) {
+        double start = now();
+        for (size_t first = 0, n; first < s->n; first += n) {
+            n = s->n - first < chunk ? s->n - first : chunk;
+            cuda(cudaMemcpyAsync(in + first * bytes, (const char *)from + first * bytes, n * bytes,
+                                 cudaMemcpyHostToDevice, a),
+                 "a copy");
+            cuda(cudaMemcpyAsync((char *)s->scores + first * score, out + first * score, n * score,
+                                 cudaMemcpyDeviceToHost, b),
+                 "a copy");
+        }
+        cuda(cudaStreamSynchronize(a), "copies");
+        cuda(cudaStreamSynchronize(b), "copies");
+        seconds[k > 0 ? k - 1 : 0] = now() - start;
+    }
+    cudaStreamDestroy(a);
+    cudaStreamDestroy(b);
+    cudaFree(in);
+    cudaFree(out);
     struct timing t = summary(seconds, repeats);
     free(seconds);
     return t;
@@ -241,6 +374,49 @@ static void row(const char *what, const char *unit, double value, double least, 
     printf("%-44s %12.4g [%10.4g %10.4g] %-12s floor %10.4g %5.1f %%  %s\n", what, value, least, largest, unit, floor,
            100 * share, bits);
     fflush(stdout);
+}
+
+static void host_row(const char *what, const char *unit, struct timing t, double by, double floor, int same)
+{
+    row(what, unit, by * t.median, by * t.least, by * t.largest, by * floor, floor / t.median,
+        same ? "same bits" : "DIFFERENT BITS");
+}
+
+/* Rows 3 to 5; how many of them have other bits. */
+static size_t report_batches(const struct lm_gpu_device *device, struct gpu_machine m, const struct lm_problem *problem,
+                             const struct lm_backend *backend, void *session, const struct batch *trained,
+                             size_t repeats)
+{
+    struct scoring s = make_scoring(problem, trained, MILLIONS, 1);
+    struct timing t = time_on_device(device, &s, repeats);
+    double floor = floor_inference(m), link;
+    size_t differ = 0;
+    int same = same_scores(problem, &s);
+    differ += !same;
+    row("inference, 4 Mi samples on the device", "samples/s", (double)MILLIONS / t.median, (double)MILLIONS / t.largest,
+        (double)MILLIONS / t.least, floor, (double)MILLIONS / t.median / floor, same ? "same bits" : "DIFFERENT BITS");
+
+    link = time_copies(&s, s.x, LM_PIXELS * sizeof(float), repeats).median;
+    t = time_scoring(backend, session, &s, repeats);
+    differ += !(same = same_scores(problem, &s));
+    host_row("4 Mi samples, host to host, floats", "ms", t, 1e3, link, same);
+    make_grey(&s);
+    floor = time_copies(&s, s.pixel, LM_PIXELS, repeats).median;
+    t = time_scoring(backend, session, &s, repeats);
+    differ += !(same = same_scores(problem, &s));
+    host_row("4 Mi samples, host to host, 8-bit pixels", "ms", t, 1e3, floor, same);
+    free_scoring(&s);
+
+    for (int pinned = 1; pinned >= 0; pinned--) {
+        char what[64];
+        struct scoring few = make_scoring(problem, trained, problem->test.n, pinned);
+        t = time_scoring(backend, session, &few, 15 * repeats);
+        differ += !(same = same_scores(problem, &few));
+        snprintf(what, sizeof what, "%zu samples, host to host%s", few.n, pinned ? "" : ", not pinned");
+        host_row(what, "us", t, 1e6, link * (double)few.n / (double)MILLIONS, same);
+        free_scoring(&few);
+    }
+    return differ;
 }
 
 int main(int argc, char **argv)
@@ -280,22 +456,7 @@ int main(int argc, char **argv)
     row(what, "a second", (double)many.n / t.median, (double)many.n / t.largest, (double)many.n / t.least, floor,
         (double)many.n / t.median / floor, differ ? "DIFFERENT BITS" : "same bits (16 of them)");
 
-    struct scoring millions = make_scoring(&problem, &one, MILLIONS);
-    t = time_scoring(backend, session, &millions, repeats, 1);
-    differ = !same_scores(&problem, &millions);
-    differ_all += differ;
-    floor = floor_inference(m);
-    row("inference, 4 Mi samples on the device", "samples/s", (double)MILLIONS / t.median, (double)MILLIONS / t.largest,
-        (double)MILLIONS / t.least, floor, (double)MILLIONS / t.median / floor,
-        differ ? "DIFFERENT BITS" : "same bits");
-
-    struct scoring few = make_scoring(&problem, &one, problem.test.n);
-    t = time_scoring(backend, session, &few, 15 * repeats, 0);
-    differ = !same_scores(&problem, &few);
-    differ_all += differ;
-    snprintf(what, sizeof what, "inference, %zu samples, host to host", few.n);
-    printf("%-44s %12.4g [%10.4g %10.4g] %-12s %s\n", what, 1e6 * t.median, 1e6 * t.least, 1e6 * t.largest, "us",
-           differ ? "DIFFERENT BITS" : "same bits");
+    differ_all += report_batches(&device, m, &problem, backend, session, &one, repeats);
     backend->close(session);
     free_batch(&many);
     free_batch(&one);

@@ -1,8 +1,9 @@
 /* gpu_bits.c: every GPU backend of this build against cpu-ref, bit for bit. Needs a GPU and the library, nothing else.
  *
- *   gpu_bits [--small] [--time] [NAME...]     NAME: gpu:batch, ...; none: all
+ *   gpu_bits [--small] [--scores] [--time] [NAME...]     NAME: gpu:batch, ...; none: all
  *
- * Speaks TAP, a line a backend and a shape; ends 1 if any bit differs. --small: little work, for compute-sanitizer.
+ * Speaks TAP, a line a backend and a shape; ends 1 if any bit differs. --small: little work, for compute-sanitizer;
+ * --scores: no training.
  * --time: no comparison but times, on as many made samples as the lab's data has (medians of 5; to look at, not to
  * quote).
  */
@@ -316,6 +317,136 @@ static void test_scoring(struct test *test, const struct lm_backend *backend)
         test_scores(test, backend, shape[0], (1 << 20) + 67);
 }
 
+/* ---- scoring from all kinds of memory ---- */
+
+#define GUARD 64 /* words behind the scores that nobody may touch */
+
+enum memory { PLAIN, PINNED, SHIFTED, KINDS_OF_MEMORY }; /* SHIFTED: pinned, and aligned to 4 bytes alone */
+
+static const char *const memory_name[] = {"plain memory", "pinned memory", "pinned memory, not aligned"};
+
+static void *take(enum memory kind, size_t bytes)
+{
+    char *memory = must(kind == PLAIN ? malloc(bytes) : lm_gpu_pinned(bytes + 4));
+    return kind == SHIFTED ? memory + 4 : memory;
+}
+
+static void drop(enum memory kind, void *memory)
+{
+    if (kind == PLAIN)
+        free(memory);
+    else
+        lm_gpu_unpin(kind == SHIFTED ? (char *)memory - 4 : memory);
+}
+
+struct batch {
+    size_t n;
+    struct lm_shape shape;
+    float *parameters[2]; /* two networks: a session must not mistake one for the other */
+    float *x, *wanted[2];
+    uint8_t *pixel;
+    float (*grey)[256];
+};
+
+/* The wanted scores are the CPU's fastest path's, which the unit tests compare with cpu-ref. */
+static struct batch make_batch(struct test *test, struct lm_shape shape, size_t n, int grey)
+{
+    struct batch b = {.n = n, .shape = shape};
+    const struct lm_backend *cpu;
+    struct lm_error err = {0};
+    void *session;
+    b.x = must(malloc((n + 1) * LM_PIXELS * sizeof *b.x));
+    b.pixel = must(malloc((n + 1) * LM_PIXELS));
+    b.grey = must(malloc(LM_PIXELS * sizeof *b.grey));
+    fill(b.x, n * LM_PIXELS, 5, 3.0f);
+    fill(b.grey[0], LM_PIXELS * 256, 7, 3.0f);
+    for (size_t k = 0; k < n * LM_PIXELS; k++) {
+        b.pixel[k] = (uint8_t)(k * 2654435761u >> 11);
+        if (grey)
+            b.x[k] = b.grey[k % LM_PIXELS][b.pixel[k]];
+    }
+    if (n > 20 && !grey)
+        b.x[20 * LM_PIXELS + 3] = NAN;
+    if (lm_backend_find("cpu", &cpu, &err) != LM_OK || cpu->open(&test->problem, &session, &err) != LM_OK)
+        must(NULL);
+    for (int k = 0; k < 2; k++) {
+        b.parameters[k] = must(malloc(sizeof(struct trained)));
+        b.wanted[k] = must(malloc((n + 1) * LM_CLASSES * sizeof(float)));
+        fill(b.parameters[k], lm_network_floats(shape), 6 + (uint32_t)k, 0.5f);
+        if (cpu->infer(session, shape, b.parameters[k], b.x, n, b.wanted[k], &err) != LM_OK)
+            must(NULL);
+    }
+    cpu->close(session);
+    return b;
+}
+
+static void free_batch(struct batch *b)
+{
+    for (int k = 0; k < 2; k++) {
+        free(b->parameters[k]);
+        free(b->wanted[k]);
+    }
+    free(b->x);
+    free(b->pixel);
+    free(b->grey);
+}
+
+/* Both networks in turn, in one session. */
+static int same_from(const struct batch *b, const struct lm_backend *backend, void *session, enum memory in,
+                     enum memory out, int grey, struct lm_error *err)
+{
+    const size_t words = b->n * LM_CLASSES, bytes = b->n * LM_PIXELS * (grey ? 1 : sizeof(float));
+    void *from = take(in, bytes + 1);
+    float *scores = take(out, (words + GUARD) * sizeof *scores);
+    int ok = 1;
+    memcpy(from, grey ? (const void *)b->pixel : (const void *)b->x, bytes);
+    for (int k = 0; k < (b->n > 1000000 ? 2 : 4) && ok; k++) {
+        const float *parameters = b->parameters[k % 2];
+        memset(scores, 0xa5, (words + GUARD) * sizeof *scores);
+        int code = grey ? backend->infer_grey(session, b->shape, parameters, (const float(*)[256])b->grey, from, b->n,
+                                              scores, err)
+                        : backend->infer(session, b->shape, parameters, from, b->n, scores, err);
+        ok = code == LM_OK && memcmp(scores, b->wanted[k % 2], words * sizeof *scores) == 0;
+        for (size_t g = words * sizeof *scores; g < (words + GUARD) * sizeof *scores && ok; g++)
+            ok = ((unsigned char *)scores)[g] == 0xa5;
+    }
+    drop(in, from);
+    drop(out, scores);
+    return ok;
+}
+
+static void test_memory(struct test *test, const struct lm_backend *backend)
+{
+    static const struct lm_shape shape[] = {{32, 16}, {33, 17}};
+    static const size_t count[] = {1, 31, 33, 878, 4096, 4097, 70000, ((size_t)4 << 20) + 1};
+    const size_t counts = test->small ? 4 : sizeof count / sizeof *count;
+    for (int s = 0; s < 2; s++)
+        for (size_t k = 0; k < (s == 0 ? counts : 4); k++)
+            for (int grey = 0; grey <= (backend->infer_grey != NULL); grey++) {
+                struct batch b = make_batch(test, shape[s], count[k], grey);
+                struct lm_error err = {0};
+                char what[160];
+                void *session;
+                int ok = backend->open(&test->problem, &session, &err) == LM_OK, failed = -1;
+                /* of millions: plain to plain, pinned to pinned, pinned and shifted to itself */
+                int step = count[k] > 1000000 ? KINDS_OF_MEMORY + 1 : 1;
+                for (int way = 0; ok && way < KINDS_OF_MEMORY * KINDS_OF_MEMORY; way += step)
+                    if (!same_from(&b, backend, session, (enum memory)(way % KINDS_OF_MEMORY),
+                                   (enum memory)(way / KINDS_OF_MEMORY), grey, &err)) {
+                        ok = 0;
+                        failed = way;
+                    }
+                backend->close(session);
+                snprintf(what, sizeof what,
+                         "score %zu samples%s, shape %d, two networks by turns, memory of all kinds%s%s%s%s", count[k],
+                         grey ? " of 8 bits" : "", s, failed < 0 ? "" : "; fails from ",
+                         failed < 0 ? "" : memory_name[failed % KINDS_OF_MEMORY], failed < 0 ? "" : " to ",
+                         failed < 0 ? "" : memory_name[failed / KINDS_OF_MEMORY]);
+                report(test, ok, backend->name, what, err.text);
+                free_batch(&b);
+            }
+}
+
 /* ---- times ---- */
 
 static int ascending(const void *a, const void *b)
@@ -429,7 +560,7 @@ int main(int argc, char **argv)
     struct test test = {.small = has("--small", argc, argv)};
     struct lm_gpu_device device;
     struct lm_error err;
-    int timing = has("--time", argc, argv), backends = 0;
+    int timing = has("--time", argc, argv), scores = has("--scores", argc, argv), backends = 0;
     if (lm_gpu_select(0, &device, &err) != LM_OK) {
         printf("Bail out! %s\n", err.text);
         return 1;
@@ -444,9 +575,11 @@ int main(int argc, char **argv)
         if (timing) {
             time_all(&test, *b);
         } else {
-            if (!strchr((*b)->name, '+')) /* gpu:TRAIN+INFER trains as gpu:TRAIN does */
+            if (!strchr((*b)->name, '+') && !scores) /* gpu:TRAIN+INFER trains as gpu:TRAIN does */
                 test_training(&test, *b);
             test_scoring(&test, *b);
+            if (strcmp((*b)->name, "gpu:fast") == 0)
+                test_memory(&test, *b);
         }
     }
     lm_problem_free(&test.problem);
