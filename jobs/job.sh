@@ -70,10 +70,15 @@ read_out() {
     done
 }
 
-# done_before: after a requeue, is the file of the first start there? It is complete, or it would not be.
-done_before() {
+# restarted: is this another start of the job, after a requeue?
+restarted() {
     [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || return 1
     echo "$name: start $((SLURM_RESTART_COUNT + 1)) of job $SLURM_JOB_ID"
+}
+
+# done_before: after a requeue, is the file of the first start there? It is complete, or it would not be.
+done_before() {
+    restarted || return 1
     [ "$verify" = yes ] && [ -e "$out" ] || return 1
     echo "$name: $out is complete, and is verified once more"
 }

@@ -1,52 +1,9 @@
 #!/usr/bin/env bash
 # The job scripts in a real Slurm: three virtual nodes on this machine, started and stopped by slurm-sandbox.
 # timeout: 600
-. "$(dirname "$0")/../lib.sh"
-sandbox=$LIBRAS_ROOT/tests/slurm/slurm-sandbox
-
-# ---- Outside: is there a Slurm, and may we start one? Then this script once more, inside -------------------------------
-if [ "${1:-}" != inside ]; then
-    [ "$(id -u)" = 0 ] || skip_all "starting a Slurm needs root"
-    for command in slurmctld slurmd sbatch munged ip unshare; do
-        PATH=$PATH:/usr/sbin:/sbin command -v "$command" >/dev/null ||
-            skip_all "no $command: apt-get install slurm-wlm munge iproute2 util-linux"
-    done
-    unshare --net --uts --mount --pid --fork --mount-proc true 2>/dev/null || skip_all "namespaces are not allowed here"
-    getent hosts "$(hostname)" >/dev/null || skip_all "this machine's host name is not in /etc/hosts"
-    [ -x "$LIBRAS_PROGRAM" ] || skip_all "the program is not built"
-    # Sockets of Slurm lie there, and their paths are short: not in TMPDIR.
-    place=$(mktemp -d /tmp/libras-slurm.XXXXXX) || exit 1
-    cleanup() { rm -rf "$scratch" "$place"; }
-    "$sandbox" run "$place" "$0" inside
-    exit
-fi
-
-# ---- Inside ------------------------------------------------------------------------------------------------------------
-# A project of its own, with a blank and an accent in its name.
-home="$scratch/São João/libras"
-mkdir -p "$home" "$scratch/elsewhere"
-cp -R jobs "$home"
-rm -f "$home/jobs/site.sh"
-ln -s "$(readlink -f "$LIBRAS_PROGRAM")" "$home/libras_mpi"
-unset LIBRAS_HOME LIBRAS_SITE LIBRAS_LAUNCHER LIBRAS_SRUN_MPI LIBRAS_DATA "${!SBATCH_@}"
+. "$(dirname "$0")/common.sh"
 quick=(--epochs 2 --block "32,64")
 
-# job CODE SBATCH_ARGUMENTS...: submits, waits, and expects that exit code of the job. Sets id and log.
-job() {
-    local code=$1 got
-    shift
-    sbatch --wait --parsable "$@" >"$scratch/id" 2>"$scratch/sbatch"
-    got=$?
-    id=$(cut -d';' -f1 <"$scratch/id")
-    log=$(echo slurm-*-"${id:-none}".out)
-    [ "$got" = "$code" ]
-    report $? "ends $code${*:+: sbatch ${*/#$scratch/...}}"
-    [ "$got" = "$code" ] || { cat "$scratch/sbatch" "$log" 2>/dev/null | tail -n 20 | sed 's/^/# /'; }
-}
-state() { scontrol show job "$1" | grep -oE 'JobState=[A-Z]+'; }
-one_rank() { mpirun -np 1 "$home/libras_mpi" "$@"; }
-
-cd "$home" || exit 1
 files=()
 # trained TEXT SBATCH_ARGUMENTS...: a job that succeeds, whose log says TEXT.
 trained() {
