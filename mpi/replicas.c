@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -77,6 +78,11 @@ static void *early_thread(void *context)
 {
     struct lm_early *early = context;
     struct lm_error err;
+#ifdef SCHED_IDLE
+    /* mpirun may have given the rank one core, which sleeps while the GPU works: whatever else wants it comes first. */
+    const struct sched_param none = {0};
+    (void)sched_setscheduler(0, SCHED_IDLE, &none);
+#endif
     early->code = train_again(early->problem, &early->again, (struct lm_tick){early_tick, early}, &err);
     return NULL;
 }

@@ -2,7 +2,6 @@
  */
 #include <string.h>
 
-#include "cpu_backend.h"
 #include "devices.h"
 #include "gpu.h"
 #include "job.h"
@@ -93,14 +92,13 @@ static void hand_over(struct run *run)
         job->network_shape = job->results.trial[keeper->first].shape;
 }
 
-/* A GPU leaves the host's cores idle: one of them can begin with what will be compared in the end. */
+/* A GPU leaves the host idle: it can begin with what will be compared in the end. */
 static void begin_early(struct run *run, const char *device)
 {
     struct lm_job *job = &run->job;
     const struct lm_world *world = job->call->world;
     const struct lm_options *options = job->call->options;
-    if (world->rank != 0 || strcmp(device, "gpu") != 0 || options->validate_replicas == 0 ||
-        lm_cpu_threads(world->mask_ranks) < 2)
+    if (world->rank != 0 || strcmp(device, "gpu") != 0 || options->validate_replicas == 0)
         return;
     struct lm_trial first =
         lm_grid_trial(&options->grid, lm_replica_of(job->results.n_trials, options->validate_replicas, 0));
