@@ -95,7 +95,13 @@ void lm_sweep_status(struct lm_sweep *sweep, const char *state);
 int lm_sweep_best_text(const struct lm_sweep *sweep, char *text, size_t size);
 void lm_sweep_word(struct lm_sweep *sweep); /* USR2 */
 
+/* For qsort: uint64_t, ascending. */
+int lm_sweep_by_number(const void *a, const void *b);
+
 /* ---- sweep_finish.c ---- */
+
+/* Rank 0: the record of a trial that has ended. */
+int lm_sweep_need(struct lm_sweep *sweep, const struct lm_trial *trial, struct lm_record *record, struct lm_error *err);
 
 /* Rank 0: rows of all trials from the checkpoint into results. */
 int lm_sweep_collect(struct lm_sweep *sweep, struct lm_error *err);

@@ -12,13 +12,18 @@
 #include "replica_choice.h"
 #include "sweep.h"
 
-static int need(struct lm_sweep *sweep, uint64_t t, struct lm_record *record, struct lm_error *err)
+int lm_sweep_need(struct lm_sweep *sweep, const struct lm_trial *trial, struct lm_record *record, struct lm_error *err)
 {
     int found;
-    int code = lm_checkpoint_find(sweep->checkpoint, &sweep->job.results.trial[t], record, &found, err);
+    int code = lm_checkpoint_find(sweep->checkpoint, trial, record, &found, err);
     if (code == LM_OK && !found)
-        code = lm_fail(err, LM_FAILED, "trial %llu is not in '%s'", (unsigned long long)t, sweep->checkpoint_path);
+        code = lm_fail(err, LM_FAILED, "a trial that has ended is not in '%s'", sweep->checkpoint_path);
     return code;
+}
+
+static int need(struct lm_sweep *sweep, uint64_t t, struct lm_record *record, struct lm_error *err)
+{
+    return lm_sweep_need(sweep, &sweep->job.results.trial[t], record, err);
 }
 
 /* ---- rows ---- */
@@ -133,12 +138,6 @@ static int has_earlier(const struct lm_sweep *sweep, const uint64_t *list, uint6
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* The trials whose weights are stored, ascending. */
 static int list_kept(const struct lm_sweep *sweep, const uint64_t *leader, uint64_t n, uint64_t **list, uint64_t *kept,
                      struct lm_error *err)
@@ -154,7 +153,7 @@ static int list_kept(const struct lm_sweep *sweep, const uint64_t *leader, uint6
     if (sweep->spec.keep == LM_KEEP_TOP) {
         memcpy(*list, leader, n * sizeof **list);
         *kept = n;
-        qsort(*list, (size_t)n, sizeof **list, by_number);
+        qsort(*list, (size_t)n, sizeof **list, lm_sweep_by_number);
     }
     return LM_OK;
 }

@@ -29,19 +29,10 @@ static int by_rating(const void *a, const void *b)
     return lm_rating_better(x->by_accuracy, &x->rating, &y->rating) ? -1 : 1;
 }
 
-static int by_number(const void *a, const void *b)
+int lm_sweep_by_number(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
-}
-
-static int need(struct lm_sweep *sweep, const struct lm_trial *trial, struct lm_record *record, struct lm_error *err)
-{
-    int found;
-    int code = lm_checkpoint_find(sweep->checkpoint, trial, record, &found, err);
-    if (code == LM_OK && !found)
-        code = lm_fail(err, LM_FAILED, "a trial that has ended is not in '%s'", sweep->checkpoint_path);
-    return code;
 }
 
 static struct lm_rating rating_of(uint64_t trial, size_t rung, const struct lm_outcome *outcome)
@@ -59,7 +50,7 @@ static int rate_rung(struct lm_sweep *sweep, struct rated *rated, uint64_t *n, s
     for (uint64_t k = 0; k < sweep->n_alive; k++) {
         struct lm_trial trial = lm_sweep_trial(sweep, sweep->alive[k], sweep->rung);
         struct lm_record record;
-        int code = need(sweep, &trial, &record, err);
+        int code = lm_sweep_need(sweep, &trial, &record, err);
         if (code != LM_OK)
             return code;
         if (record.outcome.status == LM_TRIAL_OK)
@@ -83,7 +74,7 @@ static int promote(struct lm_sweep *sweep, struct lm_error *err)
         sweep->reached[sweep->alive[k]] = (uint32_t)sweep->rung;
     }
     sweep->n_alive = kept;
-    qsort(sweep->alive, (size_t)kept, sizeof *sweep->alive, by_number);
+    qsort(sweep->alive, (size_t)kept, sizeof *sweep->alive, lm_sweep_by_number);
     free(rated);
     return code;
 }
@@ -115,11 +106,11 @@ static int begin_again(struct lm_sweep *sweep, struct lm_error *err)
     sweep->n_alive = 0;
     for (uint64_t k = 0; k < n && code == LM_OK; k++) {
         struct lm_record record;
-        code = need(sweep, &sweep->job.results.trial[leader[k]], &record, err);
+        code = lm_sweep_need(sweep, &sweep->job.results.trial[leader[k]], &record, err);
         if (code == LM_OK && !record.parameters)
             sweep->alive[sweep->n_alive++] = leader[k];
     }
-    qsort(sweep->alive, (size_t)sweep->n_alive, sizeof *sweep->alive, by_number);
+    qsort(sweep->alive, (size_t)sweep->n_alive, sizeof *sweep->alive, lm_sweep_by_number);
     free(leader);
     return code;
 }
