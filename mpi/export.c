@@ -181,7 +181,7 @@ static int csv_ranks(struct lm_stored *stored, struct lm_error *err)
     return LM_OK;
 }
 
-/* ---- of a sweep; for another file the first line alone ---- */
+/* ---- of a sweep ---- */
 
 static void put_parameters(const struct lm_trial *trial)
 {
@@ -191,10 +191,17 @@ static void put_parameters(const struct lm_trial *trial)
            trial->shape.hidden1, trial->shape.hidden2);
 }
 
+static int no_sweep(const struct lm_results *r, struct lm_error *err)
+{
+    return r->is_sweep ? LM_OK
+                       : lm_fail(err, LM_BAD_INPUT, "--table: the file is not of a sweep, and has no such table");
+}
+
 static int csv_configurations(struct lm_stored *stored, struct lm_error *err)
 {
     const struct lm_results *r = &stored->results;
-    (void)err;
+    if (no_sweep(r, err) != LM_OK)
+        return err->code;
     printf("configuration,learning_rate,decay,initial_range,epochs,block,hidden1,hidden2,first_trial,trials,ok,"
            "diverged,failed,loss_mean,loss_sd,loss_low,loss_high,accuracy_mean,accuracy_sd,accuracy_low,accuracy_high"
            "%s\n",
@@ -223,7 +230,8 @@ static int csv_configurations(struct lm_stored *stored, struct lm_error *err)
 static int csv_leaderboard(struct lm_stored *stored, struct lm_error *err)
 {
     const struct lm_results *r = &stored->results;
-    (void)err;
+    if (no_sweep(r, err) != LM_OK)
+        return err->code;
     printf("place,trial,validation_loss,validation_accuracy,test_loss,test_accuracy\n");
     for (uint64_t k = 0; k < r->n_leaders; k++) {
         const struct lm_outcome *o = &r->outcome[r->leader[k]];

@@ -145,13 +145,28 @@ int lm_job_validate(struct lm_job *job)
 
 /* ---- write and report ---- */
 
+/* What this start has trained, and in what time: with them a reader of the file has the figure of merit. */
+static int note_training(struct lm_job *job, struct lm_error *err)
+{
+    const struct lm_times *times = &job->times;
+    char seconds[32], trainings[32], updates[32];
+    snprintf(seconds, sizeof seconds, "%.6f", times->train);
+    snprintf(trainings, sizeof trainings, "%llu", (unsigned long long)times->trainings);
+    snprintf(updates, sizeof updates, "%.0f", times->updates);
+    int code = lm_results_note(&job->results, "train_seconds", seconds, err);
+    if (code == LM_OK)
+        code = lm_results_note(&job->results, "trainings", trainings, err);
+    return code == LM_OK ? lm_results_note(&job->results, "updates", updates, err) : code;
+}
+
 static int describe(struct lm_job *job, struct lm_error *err)
 {
     struct lm_results *results = &job->results;
     results->title = strdup(job->title);
     if (!results->title)
         return lm_fail_memory(err, 16, "a title");
-    return lm_provenance(job->call->options, job->call->command_line, results, err);
+    int code = lm_provenance(job->call->options, job->call->command_line, results, err);
+    return code == LM_OK ? note_training(job, err) : code;
 }
 
 static int write_file(struct lm_job *job, char **path)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define SECONDS_ON_TERMINAL 0.2
@@ -40,7 +41,7 @@ static void draw_bar(uint64_t done, uint64_t total, char bar[BAR + 1])
 void lm_progress_show(struct lm_progress *progress, uint64_t done)
 {
     double t = lm_now();
-    char left[32], bar[BAR + 1], line[300];
+    char left[32], bar[BAR + 1], line[300], whole[320];
     const char *comma = progress->more[0] ? "; " : "";
     if (progress->world->rank != 0 || progress->world->quiet || progress->total == 0 ||
         t - progress->last < (progress->terminal ? SECONDS_ON_TERMINAL : SECONDS_IN_LOG))
@@ -54,9 +55,13 @@ void lm_progress_show(struct lm_progress *progress, uint64_t done)
         return;
     }
     draw_bar(done, progress->total, bar);
-    int n = snprintf(line, sizeof line, "\r[%s] %llu/%llu %s, left %s%s%s \033[K", bar, (unsigned long long)done,
+    struct winsize window = {0};
+    size_t width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 20 ? window.ws_col : 80;
+    int n = snprintf(line, sizeof line, "[%s] %llu/%llu %s, left %s%s%s", bar, (unsigned long long)done,
                      (unsigned long long)progress->total, progress->what, left, comma, progress->more);
-    if (write(STDERR_FILENO, line, (size_t)n) == n)
+    size_t shown = (size_t)n < width - 1 ? (size_t)n : width - 1; /* one that wraps would scroll */
+    n = snprintf(whole, sizeof whole, "\r%.*s\033[K", (int)(shown < sizeof line ? shown : sizeof line - 1), line);
+    if (write(STDERR_FILENO, whole, (size_t)n) == n)
         progress->shown = 1;
 }
 

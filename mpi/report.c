@@ -100,8 +100,9 @@ static void count_trials(const struct lm_results *results, FILE *f)
 static void report_trials(const struct lm_results *results, FILE *f)
 {
     uint64_t shown = results->n_trials < MOST_ROWS ? results->n_trials : results->is_sweep ? 0 : MOST_ROWS;
-    if (shown == 0) {
+    if (results->is_sweep)
         fprintf(f, "\nsearch     %s\n", results->search);
+    if (shown == 0) {
         count_trials(results, f);
         return;
     }

@@ -126,8 +126,10 @@ void lm_report_configurations(const struct lm_results *results, FILE *f)
         fprintf(f, "\nthe best configurations cannot be shown: %s\n", err.text);
         return;
     }
-    fprintf(f, "\nthe best configurations by mean %s over seeds\n%5s",
-            accuracy ? "validation accuracy (%)" : "validation loss", "place");
+    /* Means never mix epochs: of a setting's seeds, those that stopped on one rung are a configuration. */
+    fprintf(f, "\nthe best configurations by mean %s over seeds%s\n%5s",
+            accuracy ? "validation accuracy (%)" : "validation loss", results->rung ? " that went equally far" : "",
+            "place");
     put_head(columns, f);
     fprintf(f, " %6s %10s %9s %10s %10s %8s %6s\n", "n", "mean", "sd", "95 % from", "to", "diverged", "failed");
     for (uint64_t k = 0; k < shown; k++) {

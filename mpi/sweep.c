@@ -130,6 +130,20 @@ static int train(struct lm_sweep *sweep)
 
 /* ---- the end of it ---- */
 
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGUSR1:
+        return "USR1";
+    case SIGTERM:
+        return "TERM";
+    case SIGINT:
+        return "INT";
+    default:
+        return "a signal to another rank";
+    }
+}
+
 static int stopped_on_rank_0(struct lm_sweep *sweep, struct lm_error *err)
 {
     int code = lm_sweep_flush(sweep, err);
@@ -138,8 +152,8 @@ static int stopped_on_rank_0(struct lm_sweep *sweep, struct lm_error *err)
     lm_sweep_status(sweep, "stopped");
     lm_say(sweep->job.call->world,
            "stopped by %s: %llu of %llu trainings are in '%s'; the same command with --resume goes on",
-           lm_stop_asked() ? strsignal(lm_stop_asked()) : "a signal to another rank", (unsigned long long)sweep->done,
-           (unsigned long long)sweep->total, sweep->checkpoint_path);
+           signal_name(lm_stop_asked()), (unsigned long long)sweep->done, (unsigned long long)sweep->total,
+           sweep->checkpoint_path);
     return LM_STOPPED;
 }
 

@@ -90,6 +90,7 @@ int lm_sweep_plan(struct lm_sweep *sweep, struct lm_error *err)
 struct sizes {
     uint64_t faults;
     double epochs, losses, weights; /* epochs of all trainings; bytes of the file's losses and weights */
+    double states;                  /* bytes of weights in the checkpoint, about */
     char fault[160];                /* the first one's */
 };
 
@@ -110,6 +111,19 @@ static double halving_epochs(const struct lm_sweep *sweep)
         n = lm_sweep_kept(&sweep->spec, n);
     }
     return sum;
+}
+
+/* The checkpoint has the weights of trials that were among the best when they came in, K (1 + ln(n/K)) of n in a random
+ * order, and those of all but the last rung. */
+static double state_bytes(const struct lm_sweep *sweep, double network)
+{
+    double leaders = (double)sweep->leaders, n = (double)sweep->n, networks = leaders * (1.0 + log(n / leaders));
+    uint64_t rung_trials = sweep->n;
+    for (size_t rung = 0; rung + 1 < sweep->spec.n_rungs; rung++) {
+        networks += (double)rung_trials * network <= 2e9 ? (double)rung_trials : 0.0;
+        rung_trials = lm_sweep_kept(&sweep->spec, rung_trials);
+    }
+    return network * (sweep->spec.keep == LM_KEEP_ALL ? (double)sweep->total : networks);
 }
 
 static struct sizes measure(const struct lm_sweep *sweep)
@@ -134,7 +148,20 @@ static struct sizes measure(const struct lm_sweep *sweep)
         sizes.weights = all;
     else if (sweep->spec.keep == LM_KEEP_TOP && sweep->n > sizes.faults)
         sizes.weights = all / (double)(sweep->n - sizes.faults) * (double)sweep->leaders;
+    if (sweep->n > sizes.faults)
+        sizes.states = state_bytes(sweep, all / (double)(sweep->n - sizes.faults));
     return sizes;
+}
+
+/* 12.3 kB, 4.5 MB */
+static const char *size_text(double bytes, char text[32])
+{
+    const char *unit[] = {"kB", "MB", "GB", "TB"};
+    int k = 0;
+    for (bytes *= 1e-3; bytes >= 1000.0 && k < 3; k++)
+        bytes *= 1e-3;
+    snprintf(text, 32, "%.1f %s", bytes, unit[k]);
+    return text;
 }
 
 static void show_rungs(const struct lm_sweep *sweep)
@@ -146,28 +173,40 @@ static void show_rungs(const struct lm_sweep *sweep)
     }
 }
 
+/* Measured: a trial takes ROW bytes of rank 0 and COLUMNS of the file, its losses and weights apart. */
+#define ROW     520.0
+#define COLUMNS 360.0
+
+static void show_sizes(const struct lm_sweep *sweep, const struct sizes *sizes)
+{
+    double n = (double)sweep->n;
+    char a[32], b[32], c[32];
+    printf("memory     about %s of rank 0 for the trials; another rank's does not grow with their number\n",
+           size_text(n * ROW, a));
+    printf("file       about %s: %s of losses, %s of weights\n",
+           size_text(n * COLUMNS + sizes->losses + sizes->weights, a), size_text(sizes->losses, b),
+           size_text(sizes->weights, c));
+    printf("checkpoint about %s beside the file, until that is complete\n",
+           size_text((double)sweep->total * 192.0 + 8.0 * sizes->epochs + sizes->states, a));
+}
+
 int lm_sweep_show_plan(struct lm_sweep *sweep, struct lm_error *err)
 {
     const struct lm_sweep_spec *spec = &sweep->spec;
     const struct lm_call *call = sweep->job.call;
     struct sizes sizes = measure(sweep);
-    const double row = sizeof(struct lm_trial) + sizeof(struct lm_outcome) + sizeof(struct lm_trial_execution);
     (void)err;
-    printf("dry run    %s: %" PRIu64 " trials over %d ranks", call->options->operand[0], sweep->n, call->world->size);
+    printf("dry run    %s: %" PRIu64 " trials over %d rank%s", call->options->operand[0], sweep->n, call->world->size,
+           call->world->size == 1 ? "" : "s");
     if (sweep->drawn != sweep->n)
         printf(" (%" PRIu64 " drawn, %" PRIu64 " of them repeats)", sweep->drawn, sweep->drawn - sweep->n);
     printf("\nsearch     %s, hold-out %g, objective %s\n", lm_search_text((int)spec->search), spec->holdout,
            lm_objective_text((int)spec->objective));
     show_rungs(sweep);
     if (sizes.faults)
-        printf("cannot be  %" PRIu64 " trials, each a row of status failed; the first: %s\n", sizes.faults,
-               sizes.fault);
+        printf("fail       %" PRIu64 " trials cannot be trained and become rows of status failed; the first: %s\n",
+               sizes.faults, sizes.fault);
     printf("epochs     %.0f in all\n", sizes.epochs);
-    printf("memory     about %.1f MB on rank 0 for the trials; a rank's own does not grow with their number\n",
-           1e-6 * (double)sweep->n * (row + 64.0));
-    printf("file       about %.1f MB of losses, %.1f MB of weights, %.1f MB of columns\n", 1e-6 * sizes.losses,
-           1e-6 * sizes.weights, 1e-6 * 200.0 * (double)sweep->n);
-    printf("checkpoint about %.1f MB, beside the file; removed when that is complete\n",
-           1e-6 * ((double)sweep->total * 192.0 + 8.0 * sizes.epochs + sizes.weights));
+    show_sizes(sweep, &sizes);
     return lm_flush_stdout(err);
 }

@@ -132,7 +132,11 @@ static int read_table(const struct lm_option *o, const char *text, struct lm_opt
 {
     static const char *const word[] = {"trials",    "loss",  "scores",         "confusion",  "validation",
                                        "execution", "ranks", "configurations", "leaderboard"};
-    if (one_of(o, text, word, sizeof word / sizeof *word, err) < 0)
+    static const struct lm_option named = {.name = "table",
+                                           .argument = "trials|loss|scores|confusion|validation|execution|"
+                                                       "ranks|configurations|leaderboard"};
+    (void)o;
+    if (one_of(&named, text, word, sizeof word / sizeof *word, err) < 0)
         return LM_BAD_INPUT;
     options->table = text;
     return LM_OK;

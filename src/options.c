@@ -86,6 +86,13 @@ static int unknown_option(const char *word, const struct view *view, enum lm_com
                        lm_command_name(command), lm_command_name(command));
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (size_t k = 0; command == LM_COMMAND_SWEEP && k < lm_option_count; k++)
+        if (takes(&lm_option_table[k], LM_COMMAND_RUN) && !takes(&lm_option_table[k], command) &&
+            strcmp(lm_option_table[k].name, name) == 0)
+            return lm_fail(err, LM_BAD_INPUT,
+                           "--%s is no option of 'sweep': what is trained and kept stands in its file (jobs/*.yaml "
+                           "explain the keys)",
+                           name);
     size_t fits = 0;
     for (size_t k = 0; k < view->n; k++)
         fits += strncmp(view->names[k], name, strlen(name)) == 0;

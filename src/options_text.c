@@ -8,8 +8,8 @@
 
 static const char exit_codes[] =
     "\nExit codes: 0 done and valid; 1 failed while running; 2 bad usage or bad input; 3 a validation found\n"
-    "other bits; 4 a device or resource that was asked for is not there; 75 reserved: stopped at a\n"
-    "checkpoint (this version makes none).\n";
+    "other bits; 4 a device or resource that was asked for is not there; 75 a sweep stopped by a\n"
+    "signal after a checkpoint: --resume goes on.\n";
 
 static const char axis_forms[] =
     "\nAXIS is one value, a list 32,64,128, whole numbers 1:32, or 0.001:0.1:log16 or :lin16 (16 values).\n"

@@ -43,7 +43,7 @@ start 2 "${sweep[@]}" -o "$out"
 until_done 5
 kill -USR1 "$pid"
 ends 75
-expect_text stderr 'stopped by User defined signal 1: [0-9]+ of 300 trainings are in '
+expect_text stderr 'stopped by USR1: [0-9]+ of 300 trainings are in '
 check "there is no file" test ! -e "$out"
 check "there is a checkpoint, and no part or lock" test -s "$out.ckpt" -a ! -e "$out.part" -a ! -e "$out.lock"
 expect_text "$out.status" '^20[-0-9]+T[0-9:]+Z stopped: [0-9]+ of 300 trainings \(0 diverged, 0 failed\), .* best trial [0-9]+: validation loss '
@@ -193,7 +193,7 @@ pid=$!
 until_done 3
 kill -TERM "$pid"
 ends 75
-says_once 'stopped by Terminated: [0-9]+ of 4000 trainings are in '
+says_once 'stopped by TERM: [0-9]+ of 4000 trainings are in '
 expect_exit 0 ranks 2 "${sweep[@]}" -o "$out" --resume
 same_bits
 
