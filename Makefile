@@ -110,7 +110,7 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all lib tests run check sanitize check-gpu perf bench format lint lint-c lint-shell help info install uninstall clean deps pictures
+.PHONY: all lib tests run check sanitize check-gpu perf bench bench-model format lint lint-c lint-shell help info install uninstall clean deps pictures
 .PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill check-resume bench-scaling
 
 # ---- The GPU backend ------------------------------------------------------------------------------------------------
@@ -205,6 +205,8 @@ $(BUILD)/perf/baseline.o: tests/perf/baseline.c tests/perf/baseline.h $(BUILD)/f
 $(BUILD)/perf/cpu_speed: $(BUILD)/perf/baseline.o
 $(BUILD)/perf/cpu_speed: private LDFLAGS += $(BUILD)/perf/baseline.o
 
+$(BUILD)/perf/model_accuracy: private CPPFLAGS += -Icuda
+
 $(BUILD)/perf/%: tests/perf/%.c $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,PERF,$<)
 	$(Q)mkdir -p $(@D)
@@ -258,6 +260,11 @@ bench-scaling: all
 ## bench: the CPU kernels side by side with plain loops built by -O3 -march=native -ffast-math, on one core
 bench: $(BUILD)/perf/cpu_speed
 	@$(BUILD)/perf/cpu_speed $(ARGS)
+
+## bench-model: the performance model against this machine: predicted and measured, what its decisions were worth (15 minutes)
+bench-model: all $(BUILD)/perf/model_accuracy
+	@$(as_root) ./libras_mpi calibrate --out $(BUILD)/machine.txt
+	@$(BUILD)/perf/model_accuracy $(BUILD)/machine.txt
 
 ## pictures: the pictures of README.md, made anew from real runs (h5py, matplotlib)
 pictures: all

@@ -56,6 +56,13 @@ struct lm_gpu_counters lm_gpu_counters(const void *session);
  * whole is not: measure that in a run of its own, with this off (the default). */
 void lm_gpu_time_calls(void *session, int on);
 
+struct lm_calibration; /* calibrate.h */
+/* Measures the device in use for the performance model: all numbers of out->machine.gpu but the context, and the key's
+ * GPU and driver. problem: what the backends train in it. About five seconds. LM_UNAVAILABLE, LM_FAILED. */
+int lm_gpu_calibrate(const struct lm_problem *problem, struct lm_calibration *out, struct lm_error *err);
+/* The driver's version ("580.159.04"; of CUDA where the system does not say), for that key. Makes no context. */
+void lm_gpu_driver(char *text, size_t size);
+
 /* A phase of the program, as a profiler's timeline names it: an NVTX range of this thread. Ranges nest, and each is to
  * be ended. Without a profiler that listens, and in a build without NVTX, nothing happens. */
 void lm_gpu_range_begin(const char *phase);

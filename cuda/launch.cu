@@ -2,6 +2,7 @@
  * not, is more than these kernels take, so they share it. */
 #include "launch.h"
 
+#include "calibrate_kernels.cuh"
 #include "grey_kernel.cuh"
 #include "infer_kernels.cuh"
 #include "layer_kernels.cuh"
@@ -199,6 +200,26 @@ extern "C" void lm_quick_forget(struct lm_quick_graph *g)
 extern "C" cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream)
 {
     lm_metrics_kernel<<<count, LM_METRICS_BLOCK, sizeof(struct lm_metrics_memory), stream>>>(m);
+    return cudaGetLastError();
+}
+
+/* ---- the machine's costs, one at a time ---- */
+
+extern "C" cudaError_t lm_launch_chain(struct lm_gpu_chase c, cudaStream_t stream)
+{
+    lm_chain_kernel<<<blocks_for(c.n, 1024), 1024, 0, stream>>>(c);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_chase(struct lm_gpu_chase c, unsigned block, cudaStream_t stream)
+{
+    lm_chase_kernel<<<1, block, LM_CHASE_SHARED * sizeof(uint32_t), stream>>>(c);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t lm_launch_empty(cudaStream_t stream)
+{
+    lm_empty_kernel<<<1, 32, 0, stream>>>();
     return cudaGetLastError();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "chase.h"
 #include "quick_layout.h"
 #include "replica.h"
 
@@ -53,6 +54,11 @@ void lm_quick_forget(struct lm_quick_graph *g);
 
 /* Loss and hits of `count` networks. */
 cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream);
+
+/* What calibrate.c times: indices of a chase, one chase (or chain of operations, or barriers), and nothing at all. */
+cudaError_t lm_launch_chain(struct lm_gpu_chase c, cudaStream_t stream);
+cudaError_t lm_launch_chase(struct lm_gpu_chase c, unsigned block, cudaStream_t stream);
+cudaError_t lm_launch_empty(cudaStream_t stream);
 
 /* Does code of this build run on the device in use? */
 cudaError_t lm_launch_tiny(unsigned *device_word, unsigned value);

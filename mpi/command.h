@@ -22,5 +22,7 @@ int lm_command_export(const struct lm_call *call);
 int lm_command_synth(const struct lm_call *call);
 int lm_command_import(const struct lm_call *call);
 int lm_command_info(const struct lm_call *call);
+int lm_command_calibrate(const struct lm_call *call);
+int lm_command_plan(const struct lm_call *call);
 
 #endif

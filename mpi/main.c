@@ -54,11 +54,18 @@ static int print_help(const struct lm_options *options)
 static int dispatch(const struct lm_call *call)
 {
     static int (*const command[LM_COMMANDS])(const struct lm_call *) = {
-        [LM_COMMAND_RUN] = lm_command_run,       [LM_COMMAND_SWEEP] = lm_command_sweep,
-        [LM_COMMAND_INFER] = lm_command_infer,   [LM_COMMAND_BENCH] = lm_command_bench,
-        [LM_COMMAND_VERIFY] = lm_command_verify, [LM_COMMAND_EXPORT] = lm_command_export,
-        [LM_COMMAND_SYNTH] = lm_command_synth,   [LM_COMMAND_INFO] = lm_command_info,
-        [LM_COMMAND_IMPORT] = lm_command_import, [LM_COMMAND_PREDICT] = lm_command_predict,
+        [LM_COMMAND_RUN] = lm_command_run,
+        [LM_COMMAND_SWEEP] = lm_command_sweep,
+        [LM_COMMAND_INFER] = lm_command_infer,
+        [LM_COMMAND_BENCH] = lm_command_bench,
+        [LM_COMMAND_VERIFY] = lm_command_verify,
+        [LM_COMMAND_EXPORT] = lm_command_export,
+        [LM_COMMAND_SYNTH] = lm_command_synth,
+        [LM_COMMAND_INFO] = lm_command_info,
+        [LM_COMMAND_IMPORT] = lm_command_import,
+        [LM_COMMAND_PREDICT] = lm_command_predict,
+        [LM_COMMAND_CALIBRATE] = lm_command_calibrate,
+        [LM_COMMAND_PLAN] = lm_command_plan,
     };
     return command[call->options->command](call);
 }

@@ -40,6 +40,12 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
                            "photographs, a folder a letter, with their labelled boxes, to a data set: a folder of CSV "
                            "files, or with --packed one file; says which were left out, and why"},
     [LM_COMMAND_INFO] = {"info", "", 0, 0, "what was built in, and the table rank -> host -> device"},
+    [LM_COMMAND_CALIBRATE] = {"calibrate", "", 0, 0,
+                              "measure this machine for the performance model, and keep it in a file"},
+    [LM_COMMAND_PLAN] =
+        {"plan", "[SPEC.yaml]", 0, 1,
+         "how long a run would take on each device of a machine, and on several GPUs: which is chosen, and "
+         "why; of a sweep file's trials, or of those that run's options make"},
 };
 
 /* ---- texts ---- */
@@ -61,6 +67,7 @@ const struct lm_command_entry lm_command_table[LM_COMMANDS] = {
 TEXT_OPTION(data)
 TEXT_OPTION(out)
 TEXT_OPTION(device)
+TEXT_OPTION(machine)
 
 /* ---- flags ---- */
 
@@ -344,10 +351,12 @@ static void write_keep(const struct lm_option *o, const struct lm_options *optio
 #define IMPORT  (1u << LM_COMMAND_IMPORT)
 #define INFO    (1u << LM_COMMAND_INFO)
 #define BENCH   (1u << LM_COMMAND_BENCH)
-#define ALL     (RUN | SWEEP | INFER | PREDICT | BENCH | VERIFY | EXPORT | SYNTH | IMPORT | INFO)
+#define GAUGE   (1u << LM_COMMAND_CALIBRATE)
+#define PLAN    (1u << LM_COMMAND_PLAN)
+#define ALL     (RUN | SWEEP | INFER | PREDICT | BENCH | VERIFY | EXPORT | SYNTH | IMPORT | INFO | GAUGE | PLAN)
 
 const struct lm_option lm_option_table[] = {
-    {"data", 'd', "DIR", RUN | SWEEP | INFER | BENCH | VERIFY | EXPORT, read_data, write_data, 0, NULL,
+    {"data", 'd', "DIR", RUN | SWEEP | INFER | BENCH | VERIFY | EXPORT | GAUGE | PLAN, read_data, write_data, 0, NULL,
      "folder with a CSV file a letter; infer and verify: or a packed file (default: $LIBRAS_DATA, else the built-in "
      "synthetic set; verify and export: what the file names)"},
     {"out", 'o', "FILE", RUN | SWEEP | INFER, read_out, write_out, 0, NULL,
@@ -355,13 +364,15 @@ const struct lm_option lm_option_table[] = {
     {"device", 0, "NAME", RUN | SWEEP | INFER, read_device, write_device, 0, "auto",
      "auto, cpu, gpu, or a variant that `libras_mpi info` lists, such as cpu-ref or gpu:batch; what was asked for is "
      "used, or the run ends with 4"},
-    {"learning-rate", 0, "AXIS", RUN, read_axis, write_axis, 0, "0.02", "step of the gradient descent"},
-    {"decay", 0, "AXIS", RUN, read_axis, write_axis, 1, "1", "the learning rate is multiplied by it after each epoch"},
-    {"initial-range", 0, "AXIS", RUN, read_axis, write_axis, 2, "0.05", "weights start uniform in [-X, X)"},
-    {"epochs", 'e', "AXIS", RUN, read_axis, write_axis, 3, "51", "passes over the training samples"},
-    {"hidden", 0, "AXIS", RUN, read_axis, write_axis, 4, "32x16", "widths of the two hidden layers, each 1 to 128"},
-    {"seed", 's', "AXIS", RUN, read_axis, write_axis, 5, "1337", "makes the weights and the sample order"},
-    {"block", 'b', "AXIS", RUN, read_axis, write_axis, 6, "32,64,128,256",
+    {"learning-rate", 0, "AXIS", RUN | PLAN, read_axis, write_axis, 0, "0.02", "step of the gradient descent"},
+    {"decay", 0, "AXIS", RUN | PLAN, read_axis, write_axis, 1, "1",
+     "the learning rate is multiplied by it after each epoch"},
+    {"initial-range", 0, "AXIS", RUN | PLAN, read_axis, write_axis, 2, "0.05", "weights start uniform in [-X, X)"},
+    {"epochs", 'e', "AXIS", RUN | PLAN, read_axis, write_axis, 3, "51", "passes over the training samples"},
+    {"hidden", 0, "AXIS", RUN | PLAN, read_axis, write_axis, 4, "32x16",
+     "widths of the two hidden layers, each 1 to 128"},
+    {"seed", 's', "AXIS", RUN | PLAN, read_axis, write_axis, 5, "1337", "makes the weights and the sample order"},
+    {"block", 'b', "AXIS", RUN | PLAN, read_axis, write_axis, 6, "32,64,128,256",
      "threads of the GPU block that trains a replica, a multiple of 32; changes a time, never an answer"},
     {"device", 0, "all|NAMES", BENCH, read_device, write_device, 0, "all",
      "which variants: names and families, with commas, such as cpu,gpu:batch (`libras_mpi info` lists them)"},
@@ -375,14 +386,21 @@ const struct lm_option lm_option_table[] = {
     {"repeats", 0, "N", BENCH, read_repeats, write_repeats, 0, "5", "how often each variant is measured"},
     {"seconds", 0, "S", BENCH, read_seconds, NULL, 0, "20",
      "about how long each variant may train in all; a slow one trains fewer epochs"},
-    {"split-seed", 0, "N", RUN | SWEEP | BENCH, read_split_seed, write_split_seed, 0, "1337",
+    {"out", 'o', "FILE", GAUGE, read_out, write_out, 0, NULL,
+     "where the numbers go, whole or not at all (default: results/machine_<host>.txt); an older file is replaced"},
+    {"device", 0, "auto|cpu|gpu", GAUGE, read_device, write_device, 0, "auto",
+     "what is measured: the CPU alone, or the CPU and this rank's GPU; auto: a GPU if there is one"},
+    {"machine", 0, "FILE", PLAN, read_machine, write_machine, 0, NULL,
+     "the machine, as calibrate wrote it or by hand; of another machine, too (default: this one's, "
+     "results/machine_<host>.txt)"},
+    {"split-seed", 0, "N", RUN | SWEEP | BENCH | PLAN, read_split_seed, write_split_seed, 0, "1337",
      "makes the split into training and test"},
-    {"split", 0, "random|tail", RUN | SWEEP, read_split, write_split, 0, "random",
+    {"split", 0, "random|tail", RUN | SWEEP | PLAN, read_split, write_split, 0, "random",
      "random: by --split-seed; tail: the last 20 % of each letter, as the data set has them, are the test samples; for "
      "frames of videos"},
-    {"holdout", 0, "X", RUN, read_holdout, write_holdout, 0, NULL,
+    {"holdout", 0, "X", RUN | PLAN, read_holdout, write_holdout, 0, NULL,
      "share of each letter's training samples held out for selection (default: 0, or 0.1 with --keep-weights top:K)"},
-    {"keep-weights", 0, "all|none|top:K", RUN, read_keep, write_keep, 0, "all",
+    {"keep-weights", 0, "all|none|top:K", RUN | PLAN, read_keep, write_keep, 0, "all",
      "whose weights are stored; top:K: the K best by validation loss"},
     {"validate-replicas", 0, "K", RUN | SWEEP | VERIFY, read_validate_replicas, write_validate_replicas, 0, "1",
      "trials that the CPU reference trains again, to compare every bit"},

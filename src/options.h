@@ -22,6 +22,8 @@ enum lm_command {
     LM_COMMAND_SYNTH,
     LM_COMMAND_IMPORT,
     LM_COMMAND_INFO,
+    LM_COMMAND_CALIBRATE,
+    LM_COMMAND_PLAN,
     LM_COMMANDS
 };
 
@@ -43,7 +45,8 @@ struct lm_options {
                          all texts here */
     const char *out;  /* file; NULL: the default name */
     const char *device;
-    const char *table; /* export: which table */
+    const char *table;   /* export: which table */
+    const char *machine; /* plan: a calibration's file; NULL: this machine's */
 
     struct lm_grid grid; /* owned */
     enum lm_split_kind split;

@@ -8,7 +8,7 @@ out=$scratch/r.h5
 no_launcher() { env -i PATH=/usr/bin:/bin "$@"; }
 
 # ---- help
-for command in "" run infer predict verify export synth import info; do
+for command in "" run infer predict verify export synth import info calibrate plan; do
     about "help${command:+ of $command}"
     expect_exit 0 no_launcher "$LIBRAS_PROGRAM" ${command:+"$command"} --help
     expect_text stdout "^Usage: .*libras_mpi ${command:-\[COMMAND\]}"

@@ -279,7 +279,7 @@ with h5py.File(grid) as file:
                   *shown, str(c["diverged"]), str(c["failed"])]
         wrong += [] if row.split() == wanted else [(row, wanted)]
     tap.check("report: the configurations' values", not wrong and rows[10].strip().startswith("... 2 more"), *wrong)
-head, rows = lines(halving_report, "the best configurations by mean validation accuracy (%) over seeds\n")
+head, rows = lines(halving_report, "the best configurations by mean validation accuracy (%) over seeds that went equally far\n")
 tap.check("report: rungs and accuracies of a halving", " rung " in head and len(rows) == 11 and
           [float(r.split()[7]) for r in rows[:8]] == sorted((float(r.split()[7]) for r in rows[:8]), reverse=True),
           halving_report)

@@ -319,11 +319,11 @@ static void test_unknown_options(void **state)
  * asked for, a flag takes none, and a misspelling finds the way back. */
 static void try_option(const struct lm_option *o, const struct lm_command_entry *command)
 {
-    static const char *const free_text[] = {"data", "out", "device"}; /* any text but "" */
+    static const char *const free_text[] = {"data", "out", "device", "machine"}; /* any text but "" */
     char given[100], bad[100], expected[200];
     const char *value = "?bad";
 
-    for (size_t k = 0; k < 3; k++)
+    for (size_t k = 0; k < sizeof free_text / sizeof *free_text; k++)
         value = strcmp(o->name, free_text[k]) == 0 ? "" : value;
     snprintf(bad, sizeof bad, "--%s=%s", o->name, value);
     snprintf(given, sizeof given, "--%s", o->name);
