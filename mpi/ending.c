@@ -91,3 +91,25 @@ void lm_ending_files(const char *part, const char *lock)
         has_files = 1;
     }
 }
+
+static void stopped_after_checkpoint(int signal_number)
+{
+    (void)signal_number;
+    if (has_files)
+        say("libras_mpi: stopped after the training, which is all in the checkpoint; the same command with --resume "
+            "goes on\n");
+    remove_files();
+    _exit(LM_STOPPED);
+}
+
+void lm_ending_after_checkpoint(void)
+{
+    handle(SIGUSR1, stopped_after_checkpoint);
+    handle(SIGTERM, stopped_after_checkpoint);
+    handle(SIGINT, stopped_after_checkpoint);
+}
+
+void lm_ending_remove(void)
+{
+    remove_files();
+}

@@ -15,4 +15,10 @@ void lm_ending_started(double seconds);
 /* The files to be removed, copied; NULL, NULL: none any more. */
 void lm_ending_files(const char *part, const char *lock);
 
+/* A sweep's training is over and all of it in the checkpoint: from here on USR1, TERM and INT remove the files and end
+ * this process with 75. */
+void lm_ending_after_checkpoint(void);
+/* Removes the files that were named, at once: for whoever ends the job. May be called in a handler. */
+void lm_ending_remove(void);
+
 #endif

@@ -199,6 +199,11 @@ static int verdict(const struct lm_job *job, struct lm_error *err)
 {
     if (lm_checks_verdict(&job->results) == LM_CHECK_FAILED)
         return lm_fail(err, LM_MISMATCH, "the answers are not those of the CPU reference: see the checks above");
+    if (job->results.inference_trial < 0 && job->results.is_sweep)
+        return lm_fail(err, LM_FAILED, "no trial has weights: all %llu diverged or failed; the first: %s%s",
+                       (unsigned long long)job->results.n_trials,
+                       job->results.n_trials ? job->results.outcome[0].reason : "there is none",
+                       job->kept_old ? ". The file keeps its older results" : "");
     if (job->results.inference_trial < 0)
         return lm_fail(
             err, LM_FAILED, "no trial has weights: all %llu diverged or failed; a smaller --learning-rate?%s",

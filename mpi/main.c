@@ -16,6 +16,7 @@
 #include "h5util.h"
 #include "prepare.h"
 #include "provenance.h"
+#include "stop.h"
 #include "version.h"
 
 /* A standard stream that is closed would be the next file that is opened, and what is said would be written into it. */
@@ -81,6 +82,8 @@ static int work(int argc, char **argv, const struct lm_options *options, const s
         return refuse(&err);
     lm_gpu_range_begin("start-up");
     lm_ending_begin(seconds, lm_launcher_rank());
+    if (mistake->code == LM_OK && options->command == LM_COMMAND_SWEEP)
+        lm_stop_begin(); /* before MPI starts: until then a signal would kill */
     lm_world_begin(&world, &argc, &argv);
     lm_ending_started(seconds);
     lm_gpu_range_end();

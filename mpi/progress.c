@@ -21,7 +21,10 @@ static void time_left(const struct lm_progress *progress, uint64_t done, char *t
 {
     double passed = lm_now() - progress->start;
     uint64_t now = done > progress->before ? done - progress->before : 0;
-    unsigned long left = now ? (unsigned long)(passed * (double)(progress->total - done) / (double)now + 0.5) : 0;
+    unsigned long left =
+        now ? (unsigned long)(passed * (double)(done < progress->total ? progress->total - done : 0) / (double)now +
+                              0.5)
+            : 0;
     if (now == 0)
         snprintf(text, size, "?");
     else if (left < 3600)

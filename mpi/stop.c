@@ -4,11 +4,14 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "ending.h"
+
 static volatile sig_atomic_t stop_signal, word_wanted;
 
 static void ask_for_stop(int number)
 {
     if (stop_signal && number != SIGUSR1) {
+        lm_ending_remove();
         signal(number, SIG_DFL);
         raise(number);
     }

@@ -169,7 +169,13 @@ static int finish(struct lm_sweep *sweep)
 {
     struct lm_error err;
     const struct lm_world *world = sweep->job.call->world;
-    int code = world->rank == 0 ? lm_sweep_finish(sweep, &err) : LM_OK;
+    int code = world->rank == 0 ? lm_sweep_flush(sweep, &err) : LM_OK;
+    if (code == LM_OK)
+        lm_ending_after_checkpoint();
+    if (world->rank == 0) {
+        lm_sweep_status(sweep, "trained, checking the answers");
+        code = code == LM_OK ? lm_sweep_finish(sweep, &err) : code;
+    }
     if (code == LM_OK && world->rank == 0) /* not before FILE has its name, and before another may write it */
         code = lm_output_remove_later(&sweep->job.output, sweep->checkpoint_path, sweep->status_path, &err);
     return lm_agree(world, code, &err);
@@ -226,7 +232,6 @@ static int story(struct lm_sweep *sweep)
 int lm_command_sweep(const struct lm_call *call)
 {
     struct lm_sweep sweep = {.job = {.call = call, .title = "libras_mpi sweep", .network_trial = UINT64_MAX}};
-    lm_stop_begin();
     int code = story(&sweep);
     clean_up(&sweep);
     return code;

@@ -44,7 +44,7 @@ struct lm_sweep {
     uint64_t n_alive, cursor;
     uint32_t *reached; /* owned, (n): the rung that each trial has reached; NULL without halving */
     int keep_states;   /* 1: the weights of all its trials, from which the next rung goes on */
-    int again;         /* 1: the leaders whose weights are not in the checkpoint */
+    int again;         /* 1: trials whose weights are wanted, and not in the checkpoint */
 
     struct lm_best best; /* of what has come in */
 
@@ -107,6 +107,8 @@ int lm_sweep_need(struct lm_sweep *sweep, const struct lm_trial *trial, struct l
 int lm_sweep_collect(struct lm_sweep *sweep, struct lm_error *err);
 /* Rank 0, after lm_sweep_collect: the leaders, best first; *leader owned by the caller. */
 int lm_sweep_leaders(const struct lm_sweep *sweep, uint64_t **leader, uint64_t *n, struct lm_error *err);
+/* Rank 0, likewise: the trials whose weights are stored, or scored, ascending; *list owned by the caller. */
+int lm_sweep_with_weights(const struct lm_sweep *sweep, uint64_t **list, uint64_t *n, struct lm_error *err);
 /* Rank 0: losses and weights into the file, the leaders' test scores, what is to be validated. */
 int lm_sweep_finish(struct lm_sweep *sweep, struct lm_error *err);
 

@@ -26,6 +26,15 @@ static int need(struct lm_sweep *sweep, uint64_t t, struct lm_record *record, st
     return lm_sweep_need(sweep, &sweep->job.results.trial[t], record, err);
 }
 
+static int need_weights(struct lm_sweep *sweep, uint64_t t, struct lm_record *record, struct lm_error *err)
+{
+    int code = need(sweep, t, record, err);
+    if (code == LM_OK && !record->parameters)
+        code = lm_fail(err, LM_FAILED, "the weights of trial %llu are not in '%s'", (unsigned long long)t,
+                       sweep->checkpoint_path);
+    return code;
+}
+
 /* ---- rows ---- */
 
 int lm_sweep_collect(struct lm_sweep *sweep, struct lm_error *err)
@@ -74,10 +83,7 @@ static int score_leader(struct lm_sweep *sweep, uint64_t t, float *scores, struc
     const struct lm_job *job = &sweep->job;
     const struct lm_samples *test = &job->problem.test;
     struct lm_record record;
-    int code = need(sweep, t, &record, err);
-    if (code == LM_OK && !record.parameters)
-        code = lm_fail(err, LM_FAILED, "the weights of trial %llu are not in '%s'", (unsigned long long)t,
-                       sweep->checkpoint_path);
+    int code = need_weights(sweep, t, &record, err);
     if (code == LM_OK)
         code = job->backend->infer(job->session, record.trial.shape, record.parameters, test->x, test->n, scores, err);
     if (code != LM_OK)
@@ -123,8 +129,9 @@ static int put_shape(struct lm_sweep *sweep, struct lm_shape shape, const uint64
     int code = lm_results_add_kept(sweep->job.writer, shape, rows, &group, err);
     for (uint64_t k = 0; k < n && code == LM_OK; k++) {
         struct lm_record record;
-        if (lm_shape_equal(sweep->job.results.trial[list[k]].shape, shape) &&
-            (code = need(sweep, list[k], &record, err)) == LM_OK)
+        if (!lm_shape_equal(sweep->job.results.trial[list[k]].shape, shape))
+            continue;
+        if ((code = need_weights(sweep, list[k], &record, err)) == LM_OK)
             code = lm_results_put_weights(sweep->job.writer, group, row++, list[k], record.parameters, err);
     }
     return code;
@@ -138,30 +145,28 @@ static int has_earlier(const struct lm_sweep *sweep, const uint64_t *list, uint6
     return 0;
 }
 
-/* The trials whose weights are stored, ascending. */
-static int list_kept(const struct lm_sweep *sweep, const uint64_t *leader, uint64_t n, uint64_t **list, uint64_t *kept,
-                     struct lm_error *err)
+int lm_sweep_with_weights(const struct lm_sweep *sweep, uint64_t **list, uint64_t *n, struct lm_error *err)
 {
-    int all = sweep->spec.keep == LM_KEEP_ALL;
-    *kept = 0;
-    *list = malloc(((all ? sweep->n : n) + 1) * sizeof **list);
+    if (sweep->spec.keep != LM_KEEP_ALL) {
+        int code = lm_sweep_leaders(sweep, list, n, err);
+        if (code == LM_OK)
+            qsort(*list, (size_t)*n, sizeof **list, lm_sweep_by_number);
+        return code;
+    }
+    *n = 0;
+    *list = malloc((sweep->n + 1) * sizeof **list);
     if (!*list)
         return lm_fail_memory(err, sweep->n * sizeof **list, "the trials that are kept");
-    for (uint64_t t = 0; all && t < sweep->n; t++)
+    for (uint64_t t = 0; t < sweep->n; t++)
         if (sweep->job.results.outcome[t].status == LM_TRIAL_OK)
-            (*list)[(*kept)++] = t;
-    if (sweep->spec.keep == LM_KEEP_TOP) {
-        memcpy(*list, leader, n * sizeof **list);
-        *kept = n;
-        qsort(*list, (size_t)n, sizeof **list, lm_sweep_by_number);
-    }
+            (*list)[(*n)++] = t;
     return LM_OK;
 }
 
-static int put_weights(struct lm_sweep *sweep, const uint64_t *leader, uint64_t n, struct lm_error *err)
+static int put_weights(struct lm_sweep *sweep, struct lm_error *err)
 {
-    uint64_t *list, kept;
-    int code = list_kept(sweep, leader, n, &list, &kept, err);
+    uint64_t *list = NULL, kept = 0;
+    int code = sweep->spec.keep == LM_KEEP_NONE ? LM_OK : lm_sweep_with_weights(sweep, &list, &kept, err);
     for (uint64_t k = 0; k < kept && code == LM_OK; k++)
         if (!has_earlier(sweep, list, k))
             code = put_shape(sweep, sweep->job.results.trial[list[k]].shape, list, kept, err);
@@ -253,7 +258,7 @@ int lm_sweep_finish(struct lm_sweep *sweep, struct lm_error *err)
     if (code == LM_OK)
         code = put_losses(sweep, err);
     if (code == LM_OK)
-        code = put_weights(sweep, leader, n, err);
+        code = put_weights(sweep, err);
     if (code == LM_OK && n > 0)
         code = take_network(sweep, leader[0], err);
     if (code == LM_OK)

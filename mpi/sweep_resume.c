@@ -134,10 +134,10 @@ static int check_file(const struct lm_sweep *sweep, const struct lm_results *fil
     return LM_OK;
 }
 
-/* Is it the file of the same specification? */
+/* Is it the file of the same specification, and one that has not failed altogether? */
 static int is_of_specification(const struct lm_results *file, const char *text)
 {
-    return file->is_sweep && file->specification && strcmp(file->specification, text) == 0;
+    return file->is_sweep && file->n_leaders > 0 && file->specification && strcmp(file->specification, text) == 0;
 }
 
 static int take_over_file(struct lm_sweep *sweep, int *same, struct lm_error *err)
@@ -175,7 +175,7 @@ static int count_known(struct lm_sweep *sweep, struct lm_error *err)
                 sweep->diverged += record.outcome.status == LM_TRIAL_DIVERGED;
             }
         }
-    sweep->done = sweep->known;
+    sweep->done = sweep->known < sweep->total ? sweep->known : sweep->total; /* halving: some may be of no use now */
     return code;
 }
 
@@ -191,7 +191,7 @@ static void say_known(const struct lm_sweep *sweep)
                sweep->checkpoint_path, facts.damaged);
     if (facts.ended || facts.states)
         lm_note(world, "going on: %" PRIu64 " of %" PRIu64 " trainings are known, and the states of %" PRIu64 " more",
-                sweep->known, sweep->total, facts.states);
+                sweep->done, sweep->total, facts.states);
     if (facts.ended > sweep->known)
         lm_note(world, "%" PRIu64 " trials of the earlier specification are not in this one: not in the new file",
                 facts.ended - sweep->known);

@@ -2,8 +2,9 @@
  *
  * A grid, and drawn trials, are one round. Halving has a round a rung: all its trials end before the first is promoted,
  * so that the promotions are a function of the answers, and the same on any number of ranks. The last round trains
- * those leaders again whose weights are nowhere: after a resume with another specification, or where the best trials of
- * a rung were not the best of all when they came in. It costs as many trainings as there are leaders, at most.
+ * those again whose weights are wanted and nowhere: after a resume with another specification, or where the best trials
+ * of a rung were not the best of all when they came in. Without `keep_weights: all` it costs as many trainings as there
+ * are leaders, at most.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -93,25 +94,22 @@ static int begin_first(struct lm_sweep *sweep, struct lm_error *err)
     return LM_OK;
 }
 
-/* The leaders whose weights are not in the checkpoint, in sweep->alive. */
+/* The trials whose weights will be stored or scored, and are not in the checkpoint, in sweep->alive. */
 static int begin_again(struct lm_sweep *sweep, struct lm_error *err)
 {
-    uint64_t *leader, n;
+    uint64_t *wanted = NULL, n = 0;
     int code = lm_sweep_collect(sweep, err);
     if (code == LM_OK)
-        code = lm_sweep_leaders(sweep, &leader, &n, err);
-    if (code != LM_OK)
-        return code;
+        code = lm_sweep_with_weights(sweep, &wanted, &n, err);
     sweep->again = 1;
     sweep->n_alive = 0;
     for (uint64_t k = 0; k < n && code == LM_OK; k++) {
         struct lm_record record;
-        code = lm_sweep_need(sweep, &sweep->job.results.trial[leader[k]], &record, err);
+        code = lm_sweep_need(sweep, &sweep->job.results.trial[wanted[k]], &record, err);
         if (code == LM_OK && !record.parameters)
-            sweep->alive[sweep->n_alive++] = leader[k];
+            sweep->alive[sweep->n_alive++] = wanted[k];
     }
-    qsort(sweep->alive, (size_t)sweep->n_alive, sizeof *sweep->alive, lm_sweep_by_number);
-    free(leader);
+    free(wanted);
     return code;
 }
 

@@ -21,7 +21,9 @@ static double rate(const struct lm_sweep *sweep)
 
 static void time_left(const struct lm_sweep *sweep, char *text, size_t size)
 {
-    double a_second = rate(sweep), left = a_second > 0.0 ? (double)(sweep->total - sweep->done) / a_second : NAN;
+    double a_second = rate(sweep),
+           left =
+               a_second > 0.0 ? (double)(sweep->done < sweep->total ? sweep->total - sweep->done : 0) / a_second : NAN;
     if (isnan(left) || left > 1e8)
         snprintf(text, size, "?");
     else

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "shard.h"
 
 double lm_now(void)
@@ -82,6 +83,7 @@ void lm_detail(const struct lm_world *world, const char *format, ...)
 
 void lm_abort(const struct lm_world *world, const struct lm_error *err)
 {
+    lm_ending_remove();
     lm_say(world, "%s", err->text);
     MPI_Abort(world->comm, err->code);
     _exit(err->code); /* MPI_Abort does not return; should it ever, the job still ends */

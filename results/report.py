@@ -13,11 +13,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import traceback
 
 MISSING = "report.py: needs {0}, which this python3 ({1}) lacks: apt-get install python3-{0}, or pip install {0}"
+
+SYSTEM = "/usr/bin/python3"  # has what apt-get installed, which a python of conda or of a venv does not see
 
 PATIENCE_S = 20  # for the texts of one column: 100,000 take less than one
 
@@ -53,6 +57,24 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
+def _or_system(arguments: argparse.Namespace) -> str:
+    """The same command under the system's python, where that one has what is needed."""
+    if not os.access(SYSTEM, os.X_OK) or os.path.realpath(SYSTEM) == os.path.realpath(sys.executable):
+        return ""
+    needs = "import h5py, matplotlib" + (", pandas" if arguments.csv or arguments.parquet else "")
+    try:
+        found = subprocess.run(
+            [SYSTEM, "-c", needs],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=PATIENCE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return f"; or: {SYSTEM} {shlex.join(sys.argv)}" if found.returncode == 0 else ""
+
+
 def _work(arguments: argparse.Namespace) -> int:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     try:
@@ -64,7 +86,7 @@ def _work(arguments: argparse.Namespace) -> int:
     except ImportError as problem:
         if not problem.name or problem.name.startswith("report_lib"):
             raise
-        print(MISSING.format(problem.name, sys.executable), file=sys.stderr)
+        print(MISSING.format(problem.name, sys.executable) + _or_system(arguments), file=sys.stderr)
         return 2
     reader.patience_s = PATIENCE_S
     try:

@@ -288,6 +288,35 @@ static int buffer_room(struct lm_checkpoint *c, size_t more, struct lm_error *er
 
 /* ---- a new file without the garbage ---- */
 
+/* Behind bytes that are no record: the next whole one, or the end of the file. */
+static int find_next(struct lm_checkpoint *c, uint64_t from, uint64_t size, uint64_t *next, struct lm_error *err)
+{
+    unsigned char block[1 << 16];
+    size_t got = 0;
+    for (uint64_t first = from; first < size; first += got ? got / 8 * 8 : 8) {
+        int code = read_at(c, first, block, sizeof block, &got, err);
+        if (code != LM_OK)
+            return code;
+        for (size_t k = 0; k + 8 <= got; k += 8) {
+            const uint32_t word = LM_RECORD_WORD;
+            enum read_result result;
+            uint32_t bytes;
+            if (memcmp(block + k, &word, sizeof word) != 0)
+                continue;
+            if ((code = read_record(c, first + k, &bytes, &result, err)) != LM_OK)
+                return code;
+            if (result == READ_WHOLE) {
+                *next = first + k;
+                return LM_OK;
+            }
+        }
+        if (got < 8)
+            break;
+    }
+    *next = size;
+    return LM_OK;
+}
+
 static int copy_living(struct lm_checkpoint *c, int fd, struct lm_checkpoint_index *index, uint64_t *end,
                        struct lm_error *err)
 {
@@ -297,9 +326,13 @@ static int copy_living(struct lm_checkpoint *c, int fd, struct lm_checkpoint_ind
         uint32_t bytes;
         struct lm_checkpoint_place *place;
         int code = read_record(c, from, &bytes, &result, err);
-        if (code != LM_OK || result == READ_END)
+        if (code == LM_OK && result != READ_WHOLE) {
+            if ((code = find_next(c, from + 8, c->written, &from, err)) == LM_OK)
+                continue;
+        }
+        if (code != LM_OK)
             return code;
-        if (result == READ_WHOLE && lm_record_parse(c->record, &record)) {
+        if (lm_record_parse(c->record, &record)) {
             struct lm_trial trial = record.trial;
             if ((code = find_place(c, &trial, &place, &record, err)) != LM_OK)
                 return code;
@@ -365,28 +398,43 @@ static int compact_if_worth_it(struct lm_checkpoint *c, uint64_t much, struct lm
 
 /* ---- opening ---- */
 
+/* The record at `at`, if a whole one is there, into the index. *next: where to go on; at itself: nowhere. */
+static int take_record(struct lm_checkpoint *c, uint64_t at, uint64_t size, uint64_t *next, struct lm_error *err)
+{
+    enum read_result result;
+    struct lm_record record;
+    uint32_t bytes;
+    *next = at;
+    c->written = at; /* what the index may speak of */
+    int code = read_record(c, at, &bytes, &result, err);
+    if (code != LM_OK)
+        return code;
+    if (result != READ_WHOLE) { /* its own length is not to be believed */
+        uint64_t behind;
+        if ((code = find_next(c, at + 8, size, &behind, err)) == LM_OK && behind < size) {
+            c->facts.damaged++;
+            *next = behind;
+        }
+        return code;
+    }
+    c->written = *next = at + bytes;
+    if (!lm_record_parse(c->record, &record)) {
+        c->facts.damaged++;
+        return LM_OK;
+    }
+    /* What enter() compares it with is read into the same place: its arrays are not needed any more. */
+    return enter(c, &record, at, bytes, err);
+}
+
 static int scan(struct lm_checkpoint *c, uint64_t size, struct lm_error *err)
 {
-    uint64_t at = HEADER;
-    for (;;) {
-        enum read_result result;
-        struct lm_record record;
-        uint32_t bytes;
-        c->written = at; /* what the index may speak of */
-        int code = read_record(c, at, &bytes, &result, err);
+    uint64_t at = HEADER, next;
+    for (;; at = next) {
+        int code = take_record(c, at, size, &next, err);
         if (code != LM_OK)
             return code;
-        if (result == READ_END)
+        if (next == at)
             break;
-        c->written = at + bytes;
-        if (result == READ_DAMAGED || !lm_record_parse(c->record, &record))
-            c->facts.damaged++;
-        else {
-            /* What enter() compares it with is read into the same place: its arrays are not needed any more. */
-            if ((code = enter(c, &record, at, bytes, err)) != LM_OK)
-                return code;
-        }
-        at += bytes;
     }
     c->facts.torn_bytes = size - at;
     if (size > at && ftruncate(c->fd, (off_t)at) != 0)
@@ -409,14 +457,20 @@ static int open_file(struct lm_checkpoint *c, struct lm_error *err)
     unsigned char header[HEADER];
     struct stat about;
     size_t got;
-    c->fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    c->fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (c->fd < 0 && (errno == EISDIR || errno == ELOOP))
+        return lm_fail(err, LM_BAD_INPUT, "'%s' is in the way (it is no plain file): remove it", c->path);
+    if (c->fd < 0 && errno == EACCES)
+        return lm_fail(err, LM_BAD_INPUT, "'%s': cannot open: %s; choose another --out", c->path, strerror(errno));
     if (c->fd < 0 || fstat(c->fd, &about) != 0)
         return fail_file(c, "open", err);
     if (!S_ISREG(about.st_mode))
         return lm_fail(err, LM_BAD_INPUT, "'%s' is in the way (it is no plain file): remove it", c->path);
-    if (about.st_size < HEADER) /* new, or its writer died in its first moment */
-        return begin_file(c, err);
     int code = read_at(c, 0, header, HEADER, &got, err);
+    if (code == LM_OK && got < HEADER && memcmp(header, MAGIC, got < 8 ? got : 8) == 0)
+        return begin_file(c, err); /* new, or its writer died in its first moment */
+    if (code == LM_OK && got < HEADER)
+        return lm_fail(err, LM_BAD_INPUT, "'%s' is no checkpoint; remove it, or choose another --out", c->path);
     if (code == LM_OK)
         code = check_header(c, header, err);
     if (code == LM_OK)

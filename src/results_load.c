@@ -198,12 +198,14 @@ static int load_dataset(struct lm_results_reader *reader, struct lm_results *out
 /* A trial that failed may have failed for its values: only one that was trained must have values one can train with. */
 static const char *trial_fault(const struct lm_trial *trial, const struct lm_outcome *outcome, uint64_t max_epochs)
 {
-    if (trial->epochs > max_epochs)
-        return "more epochs than there are losses";
     if (outcome->epochs_run > trial->epochs)
         return "more epochs run than asked for";
+    if (outcome->epochs_run > max_epochs)
+        return "more epochs run than there are losses";
     if (outcome->status != LM_TRIAL_OK && outcome->status != LM_TRIAL_DIVERGED)
         return NULL;
+    if (trial->epochs > max_epochs)
+        return "more epochs than there are losses";
     if (trial->shape.hidden1 < 1 || trial->shape.hidden1 > LM_MAX_HIDDEN || trial->shape.hidden2 < 1 ||
         trial->shape.hidden2 > LM_MAX_HIDDEN)
         return "no such network";

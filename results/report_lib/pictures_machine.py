@@ -10,7 +10,7 @@ import numpy as np
 from . import picture as pic
 from .picture import Picture
 from .reader import Results
-from .stats import phase_seconds, seconds_text
+from .stats import earlier_trials, phase_seconds, seconds_text
 from .trials import Trials
 
 MOST_RANKS = 24
@@ -89,7 +89,8 @@ def block_sizes(results: Results, trials: Trials) -> Optional[Picture]:
 
 
 def rank_timeline(results: Results, trials: Trials) -> Optional[Picture]:
-    """A bar a rank, its phases end to end; of many ranks the slowest and some evenly chosen."""
+    """A bar a rank, its phases end to end; of many ranks the slowest and some evenly chosen. Its trials stand there only
+    where all of them were trained in this time: not with rungs, nor where a sweep was resumed."""
     phases = phase_seconds(results)
     if phases is None:
         return None
@@ -120,8 +121,9 @@ def rank_timeline(results: Results, trials: Trials) -> Optional[Picture]:
             linewidth=0.5,
         )
         left += width
-    owners = results.column("execution/trial_rank", trials.n) if trials.n else None
-    if owners is not None and trials.n:
+    counted = trials.n and not results.has("trials/rung") and not earlier_trials(results, trials)
+    owners = results.column("execution/trial_rank", trials.n) if counted else None
+    if owners is not None:
         trained = np.bincount(owners[owners >= 0].astype(int), minlength=len(seconds))
         for y, rank in enumerate(ranks):
             n = int(trained[rank]) if rank < len(trained) else 0
@@ -150,7 +152,8 @@ def rank_timeline(results: Results, trials: Trials) -> Optional[Picture]:
             f" {len(ranks)} of {len(seconds):,} ranks are shown, the slowest among them."
             if len(ranks) < len(seconds)
             else ""
-        ),
+        )
+        + (" With rungs a trial may have had several ranks, so none is counted here." if results.has("trials/rung") else ""),
     )
 
 

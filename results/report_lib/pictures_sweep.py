@@ -8,6 +8,7 @@ import numpy as np
 
 from . import picture as pic
 from .picture import Picture
+from .stats import within
 from .trials import LABEL, SHORT, Trials
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def configurations(trials: Trials, found: "Sweep", names: list[str]) -> Optional
         seeds = factor * _members(trials, found, k, column)[:MOST_TICKS]
         axes.plot(seeds, np.full(len(seeds), y), "|", color=pic.COLOURS[4], markersize=13)
         if np.isfinite(low[k]):
-            axes.plot([factor * low[k], factor * high[k]], [y, y], color=pic.COLOURS[0], linewidth=4, solid_capstyle="butt")
+            inside = [factor * end for end in within(score, low[k], high[k])]
+            axes.plot(inside, [y, y], color=pic.COLOURS[0], linewidth=4, solid_capstyle="butt")
         axes.plot(factor * mean[k], y, "o", color=pic.COLOURS[0], markeredgecolor="white", markersize=8)
     alone = len(names) == 1
     said = [
@@ -66,5 +68,6 @@ def configurations(trials: Trials, found: "Sweep", names: list[str]) -> Optional
         f"Configurations by mean {label}; the best, {said[0]}, has {best}; "
         + "; ".join(f"{name} {factor * mean[k]:.4g}" for name, k in zip(said[1:], order[1:]))
         + ".",
-        f"A row a configuration, the best mean {label} first. Dot: mean over seeds; bar: its 95 % interval; ticks: the seeds.",
+        f"A row a configuration, the best mean {label} first. Dot: mean over seeds; bar: its 95 % interval, cut at "
+        f"{'0 and 100 %' if score == 'accuracy' else '0'}; ticks: the seeds.",
     )

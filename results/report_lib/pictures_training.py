@@ -11,12 +11,13 @@ from matplotlib.ticker import MaxNLocator
 from . import picture as pic
 from .picture import Picture
 from .reader import Results
-from .stats import mean_interval
+from .stats import mean_interval, within
 from .trials import LABEL, Parameter, Trials, by_configuration, number_text, parameters
 
 MOST_CURVES = 6
 MOST_REPEATS = 400  # curves of one configuration that go into its band
 MOST_POINTS = 3000
+CROSS = " × : no trial there ended well, or none was made."
 
 
 def score_column(trials: Trials) -> Optional[str]:
@@ -103,8 +104,12 @@ def learning_curves(results: Results, trials: Trials) -> Optional[Picture]:
     if shape[1] == 1:
         axes.set(xticks=[1], xlim=(0.5, 1.5))
     if drawn > 1:  # below, where it hides no line
-        columns = 2 if max(len(n) for n, _ in lows) <= 30 else 1
-        axes.legend(loc="upper left", bbox_to_anchor=(-0.12, -0.16), borderaxespad=0, ncol=columns, columnspacing=1)
+        longest = max(len(n) for n, _ in lows)
+        columns = 2 if longest <= 30 else 1
+        small = {"fontsize": max(7.5, 11 * 60 / longest)} if longest > 60 else {}  # as wide as the picture
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(-0.12, -0.16), borderaxespad=0, ncol=columns, columnspacing=1, **small
+        )
         figure.set_size_inches(pic.WIDTH, pic.HEIGHT + 0.26 * -(-drawn // columns))
     others = len(order) - drawn
     caption = "Each line: the loss on the training samples, epoch by epoch; lower is better."
@@ -194,6 +199,7 @@ def _over_seeds(trials: Trials, column: str, label: str, rows: np.ndarray) -> Op
     axes.hist(values * factor, bins=bins, color=pic.COLOURS[4], edgecolor="white", linewidth=0.6)
     axes.axvline(mean * factor, color=pic.COLOURS[1], label=f"mean {number_text(mean * factor)}")
     axes.set(xlabel=label + unit, ylabel="seeds")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="best")
     return pic.finish(
         figure,
@@ -326,8 +332,7 @@ def _heat(trials: Trials, column: str, label: str, varying: list[Parameter], row
             _ring(axes, bx, by)
             caption += f" The frame marks the lowest median validation loss: {where}."
         alt += f"; {'lowest loss' if ring else 'best cell'} at {where}, {cells[by, bx]:.4g}{unit}"
-    if (~np.isfinite(cells)).any():
-        caption += " × : no trial there ended well, or none was made."
+    caption += CROSS if (~np.isfinite(cells)).any() else ""
     return pic.finish(figure, f"heat_{column}", alt + ".", caption)
 
 
@@ -363,6 +368,14 @@ def _effect(trials: Trials, column: str, parameter: Parameter, rows: np.ndarray)
     return float(np.nanmax(cells) - np.nanmin(cells)) if np.isfinite(cells).any() else 0.0
 
 
+def _maps(z: Parameter, shown: int) -> str:
+    """What each map of the slices stands for."""
+    of = f"{shown} of the {len(z.levels)} " if shown < len(z.levels) else "each of its "
+    if z.binned:
+        return f"A map for {of}bins of {z.label}, whose values were drawn: above it the middle of the bin."
+    return f"A map for {of}values of {z.label}." if shown < len(z.levels) else f"A map for each value of {z.label}."
+
+
 def _slices(trials: Trials, column: str, label: str, varying: list[Parameter], rows: np.ndarray) -> Optional[Picture]:
     """Heat maps over the two parameters that matter most, one for each value of the third."""
     by = column.replace("accuracy", "loss")  # the same order for both scores
@@ -391,13 +404,19 @@ def _slices(trials: Trials, column: str, label: str, varying: list[Parameter], r
     for axes in grid[:, 0]:
         axes.set_ylabel(y.label)
     _colour_bar(figure, drawn, list(grid.flat), label + unit)
-    rest = ", ".join(p.label for p in varying[3:])
+    over = ["seeds"] * trials.varies("seed") + [p.label for p in varying[3:]]
+    whole = " over " + " and ".join(filter(None, [", ".join(over[:-1]), over[-1]])) if over else ""
+    binned = [p.label for p in (x, y) if p.binned]
+    along = f" Along {' and '.join(binned)}, too, values are in bins." if binned and z.binned else ""
+    along = f" Along {' and '.join(binned)} values are in bins." if binned and not z.binned else along
     return pic.finish(
         figure,
         f"slices_{column}",
         f"{label} over {x.label} and {y.label} in {len(levels)} slices along {z.label}.",
-        f"Median {label}; light is good. A map for each value of {z.label}"
-        + (f"; over seeds and {rest}." if rest else " over seeds."),
+        f"Median {label}{whole}; light is good. "
+        + _maps(z, len(levels))
+        + along
+        + (CROSS if (~np.isfinite(cells[levels])).any() else ""),
         True,
     )
 
@@ -414,7 +433,7 @@ def leaderboard(trials: Trials, kind: str, most: int = 12) -> Optional[Picture]:
     order = [k for k in ranking(trials) if len(repeats[k])][:most]
     figure = pic.figure(height=1.3 + 0.36 * len(order))
     axes = figure.subplots()
-    rows = [mean_interval(repeats[k]) for k in order]
+    rows = [(mean, *within(column, low, high)) for mean, low, high in (mean_interval(repeats[k]) for k in order)]
     for y, (number, (mean, low, high)) in enumerate(zip(order, rows)):
         axes.plot(
             100 * repeats[number][:200],
@@ -444,5 +463,5 @@ def leaderboard(trials: Trials, kind: str, most: int = 12) -> Optional[Picture]:
         "Leaderboard: "
         + "; ".join(f"{trials.configuration_text(k)} {pic.percent(m)}" for k, (m, _, _) in zip(order, rows))
         + ".",
-        f"A row a configuration, {ranked}. Dot: mean over seeds; bar: its 95 % interval; ticks: the seeds.",
+        f"A row a configuration, {ranked}. Dot: mean over seeds; bar: its 95 % interval, cut at 0 and 100 %; ticks: the seeds.",
     )

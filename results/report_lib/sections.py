@@ -14,7 +14,7 @@ from . import pictures_machine, pictures_scores, pictures_training, scores, stat
 from .html import card, data_uri, esc, figure, folded, notice, table
 from .picture import Picture, percent
 from .reader import Damaged, Results, first_line
-from .trials import LABEL, Trials, by_configuration
+from .trials import LABEL, Trials, by_configuration, number_text
 
 WORST = 24
 MOST_ROWS = 15
@@ -127,9 +127,14 @@ def _parameters(context: Context, section: Section) -> None:
     if not varying:
         seeds = len(np.unique(trials.column["seed"])) if "seed" in trials.column else 1
         same = "All trials have the same settings" if trials.n > 1 else "There is one trial"
+        how = (
+            "a parameter several values in the sweep file: "
+            "<code>learning_rate: {from: 0.001, to: 0.1, scale: log, count: 16}</code>"
+            if context.results.has("sweep")
+            else "an option several values: <code>--learning-rate 0.001:0.1:log16 --holdout 0.1</code>"
+        )
         section.pieces.append(
-            f"<p>{same}{f', with {seeds:,} seeds' if seeds > 1 else ''}. To compare settings, give an "
-            "option several values: <code>--learning-rate 0.001:0.1:log16 --holdout 0.1</code>.</p>"
+            f"<p>{same}{f', with {seeds:,} seeds' if seeds > 1 else ''}. To compare settings, give {how}.</p>"
         )
     pictures = pictures_training.against_score(trials, kind)
     if pictures and kind == "test":
@@ -154,10 +159,15 @@ def _marginal(trials: Trials, name: str, kind: str) -> list[str]:
     rows = trials.once[trials.ok[trials.once]]
     column = kind + "_loss" if trials.has(kind + "_loss") else kind + "_accuracy"
     mean = pictures_training._cells(trials, column, [parameter], rows)
+    least, largest = parameter.levels[0], parameter.levels[-1]
+    if parameter.binned:
+        values = trials.column[name]
+        least, largest = number_text(values.min()), number_text(values.max())
     if not np.isfinite(mean).any():
-        return [esc(LABEL[name]), parameter.levels[0], parameter.levels[-1], "n/a", "n/a"]
+        return [esc(LABEL[name]), least, largest, "n/a", "n/a"]
     best = int(np.nanargmin(mean) if column.endswith("loss") else np.nanargmax(mean))
-    return [esc(LABEL[name]), parameter.levels[0], parameter.levels[-1], parameter.levels[best], f"{mean[best]:.4g}"]
+    value = ("about " if parameter.binned else "") + parameter.levels[best]
+    return [esc(LABEL[name]), least, largest, value, f"{mean[best]:.4g}"]
 
 
 def _interval(values: np.ndarray, samples: int) -> str:
@@ -167,7 +177,8 @@ def _interval(values: np.ndarray, samples: int) -> str:
         return "n/a"
     if not np.isfinite(low) and samples:
         low, high = stats.wilson(round(mean * samples), samples)
-    inside = f" [{100 * low:.2f}, {min(100.0, 100 * high):.2f}]" if np.isfinite(low) else ""
+    low, high = stats.within("accuracy", low, high)
+    inside = f" [{100 * low:.2f}, {100 * high:.2f}]" if np.isfinite(low) else ""
     return f"{100 * mean:.2f} %{inside}"
 
 
@@ -222,7 +233,8 @@ def _leaderboard(context: Context, section: Section) -> None:
             f"{trials.column['validation_loss'][best]:.4g}{_test_of(trials, best, sizes['test'])}.</p>"
         )
     section.pieces.append(
-        "<p>In brackets: the 95 % interval of the mean over seeds; for one seed, of the share of samples.</p>"
+        "<p>In brackets: the 95 % interval of the mean over seeds, cut at 0 and 100 %; for one seed, of the share of "
+        "samples.</p>"
     )
     section.pieces.append(table(head, rows, "", range(len(head)), "board"))
     if len(order) > len(rows):
@@ -342,11 +354,18 @@ def _weights(context: Context, section: Section) -> None:
 
 def _machine(context: Context, section: Section) -> None:
     timeline = pictures_machine.rank_timeline(context.results, context.trials)
-    blocks = pictures_machine.block_sizes(context.results, context.trials)
+    earlier = stats.earlier_trials(context.results, context.trials)
+    if earlier:
+        section.pieces.append(
+            f"<p>The sweep was resumed: at least {earlier:,} of its {context.trials.n:,} trials ended in earlier starts. "
+            "The times of the ranks, and the speed on top, are of the last start alone.</p>"
+        )
     section.pieces.append(timeline if timeline else notice("The file has no times of its ranks."))
-    section.pieces.append(
-        blocks if blocks else notice("The file has no times of its trials, so block sizes cannot be compared.")
-    )
+    if not context.trials.n or context.trials.varies("block"):
+        blocks = pictures_machine.block_sizes(context.results, context.trials)
+        section.pieces.append(
+            blocks if blocks else notice("The file has no times of its trials, so block sizes cannot be compared.")
+        )
     hosts, devices = (context.results.column(f"execution/rank_{name}") for name in ("host", "device"))
     if hosts is not None and devices is not None and len(hosts) == len(devices):
         pairs = [f"{h}\0{d}" for h, d in zip(hosts, devices)]

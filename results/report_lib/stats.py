@@ -45,6 +45,7 @@ _T = (
     2.042,
 )
 Z = 1.959964
+TRAINING = ("train_seconds", "trainings", "updates")  # notes of /provenance
 
 
 def wilson(right: float, n: float) -> tuple[float, float]:
@@ -55,6 +56,12 @@ def wilson(right: float, n: float) -> tuple[float, float]:
     centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
     half = Z / (1 + Z * Z / n) * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def within(score: str, low: float, high: float) -> tuple[float, float]:
+    """The part of an interval that a score can have: an accuracy lies in 0 to 1, a loss is not below 0. NaN stays NaN."""
+    top = 1.0 if "accuracy" in score else math.inf
+    return float(np.clip(low, 0.0, top)), float(np.clip(high, 0.0, top))
 
 
 def mean_interval(values: np.ndarray) -> tuple[float, float, float]:
@@ -119,8 +126,38 @@ def streamed(results: Results) -> bool:
     return results.n_scores > 0 and shape is not None and shape[0] == 0
 
 
+@dataclass
+class Training:
+    """What the program timed between the two barriers of the training: of a resumed sweep, the last start alone."""
+
+    seconds: float
+    trainings: int
+    updates: float
+
+
+def training(results: Results) -> Optional[Training]:
+    """From the notes of /provenance; None where the file has none of them (older ones), or they cannot be."""
+    notes = results.attributes("/provenance")
+    try:
+        found = Training(*(kind(notes[name]) for kind, name in zip((float, int, float), TRAINING)))
+    except (KeyError, ValueError):
+        return None
+    good = all(math.isfinite(v) and v >= 0 for v in (found.seconds, found.trainings, found.updates))
+    return found if good else None
+
+
+def earlier_trials(results: Results, trials: Trials) -> int:
+    """Trials that surely ended in an earlier start of a resumed sweep: the times of the ranks are without them. There may
+    be more, since leaders can be trained twice. With rungs all trials are, so what the notes count does not tell."""
+    found = training(results)
+    if found is None or not results.has("sweep") or results.has("trials/rung"):
+        return 0
+    return max(0, int((trials.status != "failed").sum()) - found.trainings)  # trials that failed are no trainings
+
+
 def merit(results: Results, trials: Trials) -> Merit:
-    """The program's figures of merit. Its own training time is between two barriers; here it is the slowest rank's."""
+    """The program's figures of merit, over the time between two barriers. Older files do not have it: there it is the
+    slowest rank's."""
     phases = phase_seconds(results)
     uuids = results.column("execution/rank_uuid")
     gpus = len({u for u in uuids if u}) if uuids is not None else 0
@@ -136,11 +173,15 @@ def merit(results: Results, trials: Trials) -> Merit:
     shape = results.shape("dataset/train_index")
     n_train = shape[0] if shape else 0
     done = trials.column.get("epochs_run")
-    trains = results.attributes("/provenance").get("option_command", "run") != "infer" and train > 0
     updates = float(done.sum()) * n_train if done is not None else 0.0
+    trainings = trials.n
+    found = training(results)
+    if found is not None:
+        train, trainings, updates = found.seconds, found.trainings, found.updates
+    trains = results.attributes("/provenance").get("option_command", "run") != "infer" and train > 0
     return Merit(
         updates / train if trains and updates else None,
-        trials.n / train if trains and trials.n else None,
+        trainings / train if trains and trainings else None,
         results.n_scores / infer if infer > 0 and results.n_scores else None,
         len(seconds),
         gpus,

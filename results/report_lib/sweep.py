@@ -168,6 +168,7 @@ def _interval(found: Sweep, score: str, k: int) -> str:
     mean, low, high = (found.score[f"{score}_{part}"][k] for part in ("mean", "low", "high"))
     if not np.isfinite(mean):
         return "n/a"
+    low, high = stats.within(score, low, high)
     factor, digits, unit = (100, ".2f", " %") if score == "accuracy" else (1, ".4g", "")
     inside = f" [{factor * low:{digits}}, {factor * high:{digits}}]" if np.isfinite(low) else ""
     return f"{factor * mean:{digits}}{unit}{inside}"
@@ -192,6 +193,7 @@ def _configurations(trials: Trials, found: Sweep) -> str:
     return table(
         head,
         rows,
-        f"The best configurations by mean {found.objective.replace('_', ' ')}. In brackets: 95 % interval of the mean{said}",
+        f"The best configurations by mean {found.objective.replace('_', ' ')}. In brackets: 95 % interval of the "
+        f"mean, accuracies cut at 0 and 100 %, losses at 0{said}",
         range(len(head)),
     )

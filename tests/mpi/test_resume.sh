@@ -93,6 +93,18 @@ expect_exit 0 ranks 2 sweep "$scratch/top.yaml" --data "$data" -o "$out" --resum
 expect_exit 0 program sweep "$scratch/top.yaml" --data "$data" -o "$scratch/top.h5" -q
 check "the bits of an unbroken run" program verify "$scratch/top.h5" "$out" -q
 
+about "all weights are kept after all"
+sed 's/^parameters:/keep_weights: all\nparameters:/' "$scratch/s.yaml" >"$scratch/all.yaml"
+expect_exit 0 ranks 2 sweep "$scratch/all.yaml" --data "$data" -o "$out" --resume
+expect_exit 0 program sweep "$scratch/all.yaml" --data "$data" -o "$scratch/all.h5" -q
+check "the bits of an unbroken run" program verify "$scratch/all.h5" "$out" -q
+expect_exit 0 program verify "$out" -q
+about "a sweep that has failed altogether"
+printf 'parameters: {block: [48, 7], seed: [1, 2]}\n' >"$scratch/bad.yaml"
+expect_exit 1 ranks 2 sweep "$scratch/bad.yaml" --data "$data" -o "$scratch/bad.h5"
+says_once "no trial has weights: all 4 diverged or failed; the first: block 48 is not a multiple of 32"
+expect_exit 1 ranks 2 sweep "$scratch/bad.yaml" --data "$data" -o "$scratch/bad.h5" --resume
+
 about "other data"
 program synth "$scratch/others" -n 20 -s 2 -q
 expect_exit 2 ranks 2 sweep "$scratch/s.yaml" --data "$scratch/others" -o "$out" --resume
@@ -173,6 +185,29 @@ done_now=$(awk '/^train /{s=$2} /^FOM/{sub(/.*updates_per_s=/,""); print $1*s/(6
 check "it trained less than all of it ($done_now)" awk "BEGIN{exit !($done_now > 0.01 && $done_now < 0.95)}"
 expect_exit 0 program "${long[@]/$out/$scratch/long.h5}"
 check "the bits of an unbroken run" program verify "$scratch/long.h5" "$out" -q
+
+about "USR1 while the answers are checked"
+printf 'parameters: {epochs: 20000, seed: 1}\n' >"$scratch/check.yaml"
+rm -f "$out" "$out".*
+start 2 sweep "$scratch/check.yaml" --data "$data" -o "$out"
+for ((k = 0; k < 600; k++)); do
+    grep -q checking "$out.status" 2>/dev/null && break
+    sleep 0.05
+done
+kill -USR1 "$pid"
+ends 75
+says_once 'stopped after the training, which is all in the checkpoint'
+check "no file, no part, no lock, but the checkpoint" test ! -e "$out" -a ! -e "$out.part" -a ! -e "$out.lock" -a -s "$out.ckpt"
+expect_exit 0 ranks 1 sweep "$scratch/check.yaml" --data "$data" -o "$out" --resume --validate-replicas 0
+expect_text stderr 'going on: 1 of 1 trainings are known'
+about "USR1 before anything"
+rm -f "$out"
+"$LIBRAS_PROGRAM" "${sweep[@]}" -o "$out" >"$scratch/stdout" 2>"$scratch/stderr" &
+pid=$!
+sleep 0.12
+kill -USR1 "$pid"
+ends 75
+rm -f "$out".*
 
 about "a word on USR2"
 rm -f "$out"

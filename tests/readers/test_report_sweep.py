@@ -117,6 +117,78 @@ tap.check(
 tap.check("a grid: the best trial on top is the leader", page.values.get("best_trial") == str(leaders[0]), page.values)
 tap.check("a grid: one leaderboard alone", "Settings in order of their median" not in page.text)
 
+# ---- the notes of what the program timed: the page's speed is theirs, and a resumed sweep's ranks are without trials
+n_trials = len(trials["seed"])
+
+
+def noted(source, name, seconds, trainings, updates):
+    path = tap.scratch / name
+    shutil.copy(source, path)
+    with h5py.File(path, "r+") as file:
+        for key, value in (("train_seconds", seconds), ("trainings", trainings), ("updates", updates)):
+            file["provenance"].attrs[key] = value
+    return path
+
+
+def timeline(page):
+    return next(png for alt, png in page.pictures if "each rank by phase" in alt)
+
+
+plain, told = timeline(page), "ended in earlier starts"
+tap.check("without notes nothing is said of earlier starts", told not in page.text)
+for what, source, count, resumed in (
+    ("a whole sweep", grid, n_trials, False),
+    ("a resumed sweep", grid, n_trials - 5, True),
+    ("a run", run, n_trials, False),
+):
+    page = page_of(f"{what} with notes", noted(source, "noted.h5", "0.5", str(count), "1234567"))
+    tap.check(f"{what}: updates a second by the notes", float(page.values["updates_per_s"]) == 2469134, page.values)
+    said = f"({count / 0.5:.3g} trainings a second)"
+    tap.check(f"{what}: trainings a second by the notes", said in page.text, page.text[:2000])
+    tap.check(f"{what}: earlier starts", (f"5 of its {n_trials} trials {told}" in page.text) == resumed == (told in page.text))
+    if source == grid:
+        tap.check(f"{what}: trials beside the ranks", (timeline(page) == plain) != resumed)
+page = page_of("notes that are no numbers", noted(grid, "noted.h5", "soon", "1", "1"))
+tap.check("notes that are no numbers: as without", timeline(page) == plain and float(page.values["updates_per_s"]) > 0)
+
+# ---- the page's other words and pictures of a sweep
+tap.check("one block size: no picture of block sizes", not any("by block size" in alt for alt, _ in page.pictures))
+wide = tap.scratch / "wide.h5"
+shutil.copy(grid, wide)
+with h5py.File(wide, "r+") as file:
+    file["configurations/loss_low"][...] = -0.5
+    file["configurations/accuracy_low"][...] = -0.25
+    file["configurations/accuracy_high"][...] = 1.25
+shown = table_with(page_of("wide intervals", wide), "seeds that ended well", "validation loss, mean")
+tap.check(
+    "intervals are cut to what a score can be",
+    all("[0, " in cell for cell in column(shown, "validation loss, mean") if cell != "n/a")
+    and all(cell.endswith("[0.00, 100.00]") for cell in column(shown, "validation accuracy, mean") if cell != "n/a")
+    and not set(column(shown, "validation loss, mean")) <= {"n/a"},
+    shown,
+)
+drawn = ("--learning-rate", "0.001:0.1:log26", "--decay", "0.9,1", "--initial-range", "0.05,0.1", "--epochs", 1, "--seed", 1)
+tap.program(*common[:2], *drawn, "--holdout", 0.2, "-q", "-o", tap.scratch / "many.h5")
+page = page_of("values in bins", tap.scratch / "many.h5")
+shown = table_with(page, "setting", "from", "to")
+row = dict(zip(shown[0], shown[1]))
+tap.check(
+    "values in bins: from the least to the largest that was trained, and said to be bins",
+    (row["from"], row["to"]) == ("0.001", "0.1") and row["best value"].startswith("about ")
+    and "Along learning rate values are in bins." in page.text,
+    shown,
+)
+page = page_of("a grid again", grid)
+tap.program(*common[:2], "--epochs", 1, "--seed", "1:3", "--holdout", 0.2, "-q", "-o", tap.scratch / "alike.h5")
+page = page_of("seeds alone", make(tap.scratch / "alike.h5", "alike-grid.h5", "grid", 9))
+tap.check(
+    "seeds alone: a sweep file is where to give several values",
+    "give a parameter several values in the sweep file" in page.text and "give an option" not in page.text,
+    page.text[:3000],
+)
+page = page_of("seeds alone, a run", tap.scratch / "alike.h5")
+tap.check("seeds alone, a run: an option is", "give an option several values: --learning-rate" in page.text)
+
 # ---- a halving by accuracy
 page = page_of("a halving", halving)
 with h5py.File(halving) as file:

@@ -115,6 +115,43 @@ for number, (kind, code) in enumerate(snippets, 1):
                 f"right: {right} of {sum(int(r['count']) for r in confusion)}" in done.stdout,
                 done.stdout,
             )
+
+# ---- on the file of a sweep, where trials are kept by choice, every snippet in Python runs as well
+spec = here / "spec.yaml"
+spec.write_text(
+    "parameters:\n  learning_rate: [0.0001, 0.05]\n  epochs: [2, 4]\n  seed: [1, 2, 3]\nholdout: 0.2\nkeep_weights: {top: 2}\n",
+    encoding="utf-8",
+)
+shutil.move(path, here / "run.h5")
+made = tap.program("sweep", spec, "--data", data, "-q", "-o", path)
+if made.returncode and "libyaml" in made.stderr:
+    tap.skip("snippets on a sweep's file", "built without libyaml")
+else:
+    tap.check("the file of a sweep is made", made.returncode == 0 and path.exists(), made.stderr)
+for number, (kind, code) in enumerate(snippets if path.exists() else [], 1):
+    needs = re.findall(r"^import (\w+)", code, re.MULTILINE)
+    if kind != "python" or not all(importlib.util.find_spec(m) for m in needs):
+        continue
+    if "xarray" in code and not (importlib.util.find_spec("netCDF4") or importlib.util.find_spec("h5netcdf")):
+        continue
+    (here / "snippet.python").write_text(code, encoding="utf-8")
+    done = run(sys.executable, here / "snippet.python")
+    tap.check(f"snippet {number} on a sweep's file", done.returncode == 0, done.stdout)
+    if 'f["sweep"]' in code or 'f["configurations"]' in code:
+        table = "leaderboard" if 'f["sweep"]' in code else "configurations"
+        rows = list(csv.DictReader(io.StringIO(tap.program("export", path, "--table", table).stdout)))
+        score = "validation_accuracy" if table == "leaderboard" else "accuracy_mean"
+        best = rows[0] if table == "leaderboard" else min(rows, key=lambda row: float(row["loss_mean"]))
+        lines = done.stdout.splitlines()
+        tap.check(
+            f"snippet {number}: the best row is export's",
+            len(lines) == 1 + len(rows) and score in lines[0] and any(
+                abs(float(word) - float(best[score])) < 1e-5 for word in lines[1].split()
+            ),
+            done.stdout,
+            best,
+        )
+shutil.move(here / "run.h5", path)
 tap.check("report.py made the page of the snippet", (here / "page" / "report.html").exists())
 
 # ---- the notebook: as committed without outputs, and run
@@ -246,6 +283,15 @@ tap.check(
     "without h5py or numpy: says what to install",
     done.returncode == 2 and "apt-get install python3-" in done.stderr and done.stderr.count("\n") == 1,
     done.returncode,
+    done.stderr,
+)
+system = "/usr/bin/python3"
+needs = [system, "-c", "import h5py, matplotlib"]
+able = os.access(system, os.X_OK) and subprocess.run(needs, stderr=subprocess.DEVNULL).returncode == 0
+same_python = os.path.realpath(system) == os.path.realpath(sys.executable)
+tap.check(
+    "without h5py: the system's python is named where it has it, and is another",
+    (f"; or: {system} " in done.stderr) == (able and not same_python),
     done.stderr,
 )
 
