@@ -31,6 +31,8 @@ static inline void make(uint64_t trials)
     struct sample s;
     struct lm_error err = {0, ""};
     sample_make(5, trials, 4, 20, 1, &s);
+    if (trials > 0)
+        s.results.outcome[0].status = LM_TRIAL_DIVERGED; /* one that failed may have any values */
     if (forged_sweep) {
         sample_sweep(&s, 1);
         strcpy(s.results.objective, "validation_loss");
