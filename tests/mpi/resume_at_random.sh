@@ -24,7 +24,7 @@ expect_exit 0 ranks 2 "${job[@]}" -o "$scratch/whole.h5" -q
 whole=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
 pause() { sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))"; } # MS
 
-rounds=0 killed=0 finished=0 wrong=0 left_known=0 backwards=0
+rounds=0 killed=0 finished=0 wrong=0 left_known=0 backwards=0 stuck=0
 while ((killed < n)); do
     ranks=$((1 + RANDOM % 4))
     # shellcheck disable=SC2086 # MPIRUN holds options, too
@@ -46,6 +46,17 @@ while ((killed < n)); do
     1) [ ${#children[@]} = 0 ] || kill -KILL "${children[RANDOM % ${#children[@]}]}" 2>/dev/null ;;
     2) kill -KILL $pid "${children[@]}" 2>/dev/null ;;
     esac
+    # A launcher whose rank dies before it has reported can wait for ever (seen with Open MPI 4.1.4; no rank of ours is left
+    # then): it is ended, and counted.
+    for ((k = 0; k < 200; k++)); do
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+    done
+    if [ $k = 200 ]; then
+        stuck=$((stuck + 1))
+        mapfile -t -O ${#children[@]} children < <(pgrep -P $pid)
+        kill -KILL $pid "${children[@]}" 2>/dev/null
+    fi
     wait $pid 2>/dev/null
     status=$?
     for ((k = 0; k < 200 && ${#children[@]} > 0; k++)); do
@@ -76,7 +87,7 @@ done
 expect_exit 0 ranks 3 "${job[@]}" -o "$out" --resume
 program verify "$scratch/whole.h5" "$out" -q >&2 || wrong=$((wrong + 1))
 echo "# $killed starts killed of $rounds, a sweep of $trials trials on $device done $((finished + 1)) times: $wrong answers" \
-    "with other bits, $backwards times less was known than before"
+    "with other bits, $backwards times less was known than before; $stuck launchers without ranks had to be ended"
 check "$n kills at random moments: every answer has the bits of an unbroken run" test $wrong = 0
 check "what was known is never lost" test $backwards = 0
 check "nothing is left in the end" test ! -e "$out.ckpt" -a ! -e "$out.part" -a ! -e "$out.lock" -a ! -e "$out.status"
