@@ -169,11 +169,14 @@ expect_exit 0 ranks 2 "${sweep[@]}" -o "$out" --resume
 same_bits
 
 about "one long trial"
-printf 'parameters: {epochs: 60000}\n' >"$scratch/long.yaml"
+printf 'parameters: {epochs: 200000}\n' >"$scratch/long.yaml"
 rm -f "$out"
 long=(sweep "$scratch/long.yaml" --data "$data" --checkpoint-every 0.2 --validate-replicas 0 -o "$out")
 start 2 "${long[@]}"
-sleep 2
+for ((k = 0; k < 600; k++)); do # until there is a state
+    [ "$(stat -c %s "$out.ckpt" 2>/dev/null || echo 0)" -gt 300000 ] && break
+    sleep 0.05
+done
 pkill -KILL -P "$pid"
 wait "$pid"
 check "its state is in the checkpoint" test "$(stat -c %s "$out.ckpt")" -gt 11000
@@ -181,7 +184,7 @@ expect_exit 0 ranks 1 "${long[@]}" --resume
 expect_text stderr 'going on: 0 of 1 trainings are known, and the states of 1 more'
 # Updates a second times seconds are fewer than all: it did not start anew.
 # shellcheck disable=SC2016 # awk's
-done_now=$(awk '/^train /{s=$2} /^FOM/{sub(/.*updates_per_s=/,""); print $1*s/(60000*225)}' "$scratch/stdout")
+done_now=$(awk '/^train /{s=$2} /^FOM/{sub(/.*updates_per_s=/,""); print $1*s/(200000*225)}' "$scratch/stdout")
 check "it trained less than all of it ($done_now)" awk "BEGIN{exit !($done_now > 0.01 && $done_now < 0.95)}"
 expect_exit 0 program "${long[@]/$out/$scratch/long.h5}"
 check "the bits of an unbroken run" program verify "$scratch/long.h5" "$out" -q
