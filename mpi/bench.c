@@ -304,30 +304,13 @@ static int measure_all(struct lm_bench *bench, struct lm_error *err)
     return code;
 }
 
-static int make_problem(const struct lm_call *call, struct lm_problem *problem, struct lm_error *err)
-{
-    struct lm_dataset data;
-    struct lm_split split = {0};
-    struct lm_scaler scaler;
-    int code = lm_source_load(call->world, call->options, &data, err);
-    if (code != LM_OK)
-        return code;
-    code = lm_split_make(data.count, call->options->split_seed, 0.0, &split, err);
-    if (code == LM_OK) {
-        lm_scaler_fit(&data, split.train, split.n_train, &scaler);
-        code = lm_problem_make(&data, &split, &scaler, problem, err);
-    }
-    lm_split_free(&split);
-    lm_dataset_free(&data);
-    return code;
-}
-
 static int bench_on_rank_0(const struct lm_call *call, struct lm_error *err)
 {
     struct lm_problem problem = {0};
     struct lm_bench *bench = calloc(1, sizeof *bench);
     lm_gpu_range_begin(lm_phase_name[LM_PHASE_DATA]);
-    int code = bench ? make_problem(call, &problem, err) : lm_fail_memory(err, sizeof *bench, "the measurements");
+    int code = bench ? lm_source_problem(call->world, call->options, call->options->split_seed, &problem, err)
+                     : lm_fail_memory(err, sizeof *bench, "the measurements");
     lm_gpu_range_end();
     if (code == LM_OK) {
         bench->call = call;

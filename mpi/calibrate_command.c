@@ -154,24 +154,6 @@ static void show_table(const struct lm_calibration *c, double seconds, const cha
 
 /* ---- the command ---- */
 
-static int make_problem(const struct lm_call *call, struct lm_problem *problem, struct lm_error *err)
-{
-    struct lm_dataset data;
-    struct lm_split split = {0};
-    struct lm_scaler scaler;
-    int code = lm_source_load(call->world, call->options, &data, err);
-    if (code != LM_OK)
-        return code;
-    code = lm_split_make(data.count, 1337, 0.0, &split, err);
-    if (code == LM_OK) {
-        lm_scaler_fit(&data, split.train, split.n_train, &scaler);
-        code = lm_problem_make(&data, &split, &scaler, problem, err);
-    }
-    lm_split_free(&split);
-    lm_dataset_free(&data);
-    return code;
-}
-
 /* The folder of the file, where it is results/. */
 static void make_folder(const char *path)
 {
@@ -196,7 +178,7 @@ static int measure(const struct lm_call *call, const char *path, struct lm_calib
     make_folder(path);
     int code = measure_file(path, out, err);
     if (code == LM_OK)
-        code = make_problem(call, &problem, err);
+        code = lm_source_problem(call->world, call->options, 1337, &problem, err);
     if (code == LM_OK)
         code = lm_calibrate_cpu(&problem, lm_cpu_threads(1), out, err);
     if (code == LM_OK && out->had < 0.9)

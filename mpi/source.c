@@ -66,3 +66,22 @@ int lm_source_share(const struct lm_world *world, struct lm_problem *problem)
         return code;
     return LM_OK;
 }
+
+int lm_source_problem(const struct lm_world *world, const struct lm_options *options, uint32_t split_seed,
+                      struct lm_problem *problem, struct lm_error *err)
+{
+    struct lm_dataset data;
+    struct lm_split split = {0};
+    struct lm_scaler scaler;
+    int code = lm_source_load(world, options, &data, err);
+    if (code != LM_OK)
+        return code;
+    code = lm_split_make(data.count, split_seed, 0.0, &split, err);
+    if (code == LM_OK) {
+        lm_scaler_fit(&data, split.train, split.n_train, &scaler);
+        code = lm_problem_make(&data, &split, &scaler, problem, err);
+    }
+    lm_split_free(&split);
+    lm_dataset_free(&data);
+    return code;
+}

@@ -17,4 +17,8 @@ int lm_source_reload(const struct lm_options *options, const char *path, struct 
 /* Gives rank 0's samples to all: rank 0 has made *problem, the others receive it. The status is the same on all. */
 int lm_source_share(const struct lm_world *world, struct lm_problem *problem);
 
+/* Rank 0: the data of --data (or the default), split at random by this seed without a hold-out, normalised. */
+int lm_source_problem(const struct lm_world *world, const struct lm_options *options, uint32_t split_seed,
+                      struct lm_problem *problem, struct lm_error *err);
+
 #endif

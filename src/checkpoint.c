@@ -21,13 +21,11 @@
 #include "checkpoint_record.h"
 #include "crc32c.h"
 
-#define MAGIC          "LIBRASCK"
-#define VERSION        1
-#define HEADER         128
-#define LM_RECORD_WORD 0x4345524Cu /* "LREC" */
-#define BUFFER         ((size_t)256 << 10)
-#define LM_MOST_RECORD ((uint32_t)1 << 30)
-#define MUCH_GARBAGE   ((uint64_t)256 << 20)
+#define MAGIC        "LIBRASCK"
+#define VERSION      1
+#define HEADER       128
+#define BUFFER       ((size_t)256 << 10)
+#define MUCH_GARBAGE ((uint64_t)256 << 20)
 
 struct lm_checkpoint {
     char *path; /* owned */
@@ -136,15 +134,16 @@ static int same_training(const struct lm_trial *a, const struct lm_trial *b)
     return lm_trial_equal(&c, b);
 }
 
-/* The place of exactly this trial; NULL: none. */
-static int find_place(struct lm_checkpoint *c, const struct lm_trial *trial, struct lm_checkpoint_place **out,
-                      struct lm_record *record, struct lm_error *err)
+/* The place of exactly this trial's end, or of its state; NULL: none. A trial can have both: one that has ended may be
+ * trained again for its weights, and what is known of it must not be lost to a state on that way. */
+static int find_place(struct lm_checkpoint *c, const struct lm_trial *trial, int ended,
+                      struct lm_checkpoint_place **out, struct lm_record *record, struct lm_error *err)
 {
     uint32_t hash = lm_checkpoint_hash(trial);
     size_t at = 0;
     *out = NULL;
     for (struct lm_checkpoint_place *p; (p = lm_checkpoint_index_next(&c->index, hash, &at)) != NULL;) {
-        if (p->epochs != trial->epochs)
+        if (p->epochs != trial->epochs || p->ended != ended)
             continue;
         int code = get(c, p->offset, record, err);
         if (code != LM_OK)
@@ -174,7 +173,9 @@ static int enter(struct lm_checkpoint *c, const struct lm_record *record, uint64
                                               .ended = record->outcome.status != LM_TRIAL_NOT_RUN,
                                               .has_parameters = record->parameters != NULL};
     struct lm_record before;
-    int code = find_place(c, &record->trial, &old, &before, err);
+    int code = find_place(c, &record->trial, place.ended, &old, &before, err);
+    if (code == LM_OK && !old && place.ended) /* the first end takes the place of the state */
+        code = find_place(c, &record->trial, 0, &old, &before, err);
     if (code != LM_OK)
         return code;
     c->living += bytes;
@@ -334,7 +335,8 @@ static int copy_living(struct lm_checkpoint *c, int fd, struct lm_checkpoint_ind
             return code;
         if (lm_record_parse(c->record, &record)) {
             struct lm_trial trial = record.trial;
-            if ((code = find_place(c, &trial, &place, &record, err)) != LM_OK)
+            int ended = record.outcome.status != LM_TRIAL_NOT_RUN;
+            if ((code = find_place(c, &trial, ended, &place, &record, err)) != LM_OK)
                 return code;
             if (place && place->offset == from) { /* find_place has read it once more */
                 struct lm_checkpoint_place moved = *place;
@@ -546,8 +548,8 @@ int lm_checkpoint_find(struct lm_checkpoint *c, const struct lm_trial *trial, st
                        struct lm_error *err)
 {
     struct lm_checkpoint_place *place;
-    int code = find_place(c, trial, &place, record, err);
-    *found = code == LM_OK && place && place->ended;
+    int code = find_place(c, trial, 1, &place, record, err);
+    *found = code == LM_OK && place;
     return code;
 }
 

@@ -284,6 +284,34 @@ static void test_start(void **state)
     lm_checkpoint_close(c);
 }
 
+/* Trained once more for its weights: a state on the way takes nothing from what is known, not even after a kill. */
+static void test_state_behind_an_end(void **state)
+{
+    (void)state;
+    struct lm_record record;
+    struct lm_error err;
+    struct lm_trial trial = trial_of(1, 30);
+    int found;
+    struct lm_checkpoint *c = open_it();
+    put(c, 1, 30, 30, BARE);
+    put(c, 1, 30, 7, STATE);
+    put(c, 1, 30, 12, STATE);
+    for (int reopened = 0; reopened < 2; reopened++) {
+        assert_finds(c, 1, 30, 30, BARE);
+        assert_int_equal(lm_checkpoint_find_start(c, &trial, &record, &found, &err), LM_OK);
+        assert_true(found);
+        assert_is(&record, 1, 30, 12, STATE);
+        assert_int_equal(lm_checkpoint_facts(c).ended, 1);
+        assert_int_equal(lm_checkpoint_facts(c).states, 1);
+        flush_and_close(c);
+        c = open_it();
+    }
+    put(c, 1, 30, 30, WITH_PARAMETERS);
+    assert_finds(c, 1, 30, 30, WITH_PARAMETERS);
+    assert_int_equal(lm_checkpoint_facts(c).ended, 1);
+    lm_checkpoint_close(c);
+}
+
 /* What a process that dies leaves: everything up to some byte. */
 static void test_torn_at_every_byte(void **state)
 {
@@ -508,6 +536,7 @@ int main(void)
         T(test_zero_has_one_sign),
         T(test_every_member_is_identity),
         T(test_start),
+        T(test_state_behind_an_end),
         T(test_torn_at_every_byte),
         T(test_damaged_at_every_byte),
         T(test_other_sweeps),
