@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "evaluate.h"
+#include "large.h"
 
 /* A digest takes 10 us: the others are heard again after half a millisecond. */
 #define REPORTS_A_TICK 64
@@ -86,7 +87,7 @@ static int make_batch(struct batch *batch, struct lm_error *err)
     batch->trial = calloc(count, sizeof *batch->trial);
     batch->result = calloc(count, sizeof *batch->result);
     batch->snapshot = snapshots ? calloc(count, sizeof *batch->snapshot) : NULL;
-    batch->scores = malloc((widest * LM_CLASSES + 1) * sizeof *batch->scores);
+    batch->scores = lm_large((widest * LM_CLASSES + 1) * sizeof *batch->scores);
     batch->validation = calloc(count, sizeof *batch->validation);
     batch->test = calloc(count, sizeof *batch->test);
     if (!batch->trial || !batch->result || !batch->validation || !batch->test || !batch->scores ||

@@ -8,6 +8,7 @@
 #include "devices.h"
 #include "ending.h"
 #include "evaluate.h"
+#include "large.h"
 #include "paths.h"
 #include "shard.h"
 
@@ -142,7 +143,7 @@ int lm_prepare_output(const struct lm_call *call, struct lm_output *output)
 int lm_allocate_inference(struct lm_results *results, size_t n, struct lm_error *err)
 {
     results->n_scores = n;
-    results->scores = malloc((n * LM_CLASSES + 1) * sizeof *results->scores);
+    results->scores = lm_large((n * LM_CLASSES + 1) * sizeof *results->scores);
     results->expected = malloc(n + 1);
     results->predicted = malloc(n + 1);
     results->sample_rank = malloc((n + 1) * sizeof *results->sample_rank);

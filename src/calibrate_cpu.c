@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cost.h"
+#include "large.h"
 #include "model_predict.h"
 
 #define REPEATS     9
@@ -325,8 +326,8 @@ static int make_rows(struct timing *t, struct lm_error *err)
 {
     const struct lm_samples *train = &t->problem->train;
     size_t bytes = t->rows * LM_PIXELS * sizeof *t->x;
-    t->x = aligned_alloc(64, bytes);
-    t->scores = malloc(t->rows * LM_CLASSES * sizeof *t->scores);
+    t->x = lm_large(bytes);
+    t->scores = lm_large(t->rows * LM_CLASSES * sizeof *t->scores);
     t->parameters = malloc(lm_network_floats(THE_SHAPE) * sizeof *t->parameters);
     if (!t->x || !t->scores || !t->parameters)
         return lm_fail_memory(err, bytes, "samples to be scored");

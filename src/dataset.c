@@ -19,32 +19,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "csv.h"
+#include "large.h"
 
-#define HUGE_PAGE ((size_t)2 << 20)
-#define ROW       (sizeof(double) * LM_PIXELS)
+#define ROW (sizeof(double) * LM_PIXELS)
 
 _Static_assert(LM_CSV_FIELDS == LM_PIXELS, "a line of the file is an image");
 
 /* ---- room ------------------------------------------------------------------------------------------------------ */
 
-/* Large blocks begin at a huge page and ask for huge pages: 512 bytes a sample make many page faults otherwise. */
 static double *allocate_rows(size_t rows)
 {
-    if (rows > SIZE_MAX / ROW - HUGE_PAGE)
-        return NULL;
-    size_t bytes = rows * ROW;
-    if (bytes < 4 * HUGE_PAGE)
-        return malloc(bytes ? bytes : 1);
-
-    void *block = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
-    if (block)
-        (void)madvise(block, bytes, MADV_HUGEPAGE); /* a wish: without it all is slower, and the same */
-    return block;
+    return rows > SIZE_MAX / ROW ? NULL : lm_large(rows * ROW);
 }
 
 /* Takes the counts: checks them, sums them and fills in the labels. */

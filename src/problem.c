@@ -10,12 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE 64
-
-static size_t round_up(size_t n)
-{
-    return (n + LINE - 1) / LINE * LINE;
-}
+#include "large.h"
 
 int lm_samples_allocate(size_t n, struct lm_samples *out, struct lm_error *err)
 {
@@ -25,8 +20,8 @@ int lm_samples_allocate(size_t n, struct lm_samples *out, struct lm_error *err)
     if (n == 0)
         return LM_OK;
     if (n <= SIZE_MAX / row - 1) {
-        out->x = aligned_alloc(LINE, n * row);
-        out->label = aligned_alloc(LINE, round_up(n));
+        out->x = lm_large(n * row);
+        out->label = lm_large(n);
     }
     if (out->x && out->label) {
         out->n = n;

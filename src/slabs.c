@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "large.h"
+
 #define SLOTS 2
 
 struct lm_slabs {
@@ -125,7 +127,7 @@ static int allocate(struct lm_slabs *s, int k, size_t n, struct lm_error *err)
     void *samples = s->plan.take ? s->plan.take(bytes) : NULL;
     s->taken[k] = samples != NULL;
     if (!samples)
-        samples = malloc(bytes);
+        samples = lm_large(bytes);
     if (s->plan.grey)
         slot->pixel = samples;
     else

@@ -24,6 +24,7 @@
 #include "baseline.h"
 #include "cost.h"
 #include "cpu_backend.h"
+#include "large.h"
 #include "reference.h"
 #include "simd.h"
 #include "split.h"
@@ -311,7 +312,7 @@ static void measure(struct variant *v, int n, int repeats, const struct lm_probl
                     const float *parameters, double *hertz)
 {
     struct lm_training_result result = room_for_result();
-    float *scores = malloc(ROWS_IN_MEMORY * LM_CLASSES * sizeof *scores);
+    float *scores = lm_large(ROWS_IN_MEMORY * LM_CLASSES * sizeof *scores);
     for (int r = 0; r < repeats; r++) {
         hertz[r] = clock_now();
         for (int k = 0; k < n; k++) {
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
         return train_only(argv[2], argv[3], &problem);
 
     static float parameters[sizeof(struct baseline) / sizeof(float)];
-    float *x = aligned_alloc(64, ROWS_IN_MEMORY * LM_PIXELS * sizeof *x);
+    float *x = lm_large(ROWS_IN_MEMORY * LM_PIXELS * sizeof *x);
     for (size_t k = 0; k < ROWS_IN_MEMORY; k++)
         memcpy(x + k * LM_PIXELS, problem.train.x + k % problem.train.n * LM_PIXELS, LM_PIXELS * sizeof *x);
     int n = make_variants(variant);

@@ -8,13 +8,15 @@ cluster=${SLURM_CONF%/etc/slurm.conf}
 case $("$LIBRAS_PROGRAM" info 2>/dev/null | grep '^yaml') in '' | *none*) skip_all "the program has no libyaml" ;; esac
 
 # The first start of a job trains with the plain reference, some 20 times slower than the second one: so the first is long
-# enough to be interrupted on any machine, and the test does not take long. The bits are the same.
+# enough to be interrupted on any machine, and the test does not take long. The bits are the same. A job with a file
+# idle.ID has a second start whose first step does nothing and ends 0, as srun does where it could not launch a step.
 mv libras_mpi real
 cat >libras_mpi <<'END'
 #!/bin/sh
 real=$(dirname "$0")/real
 case $1:${SLURM_RESTART_COUNT:-0}:${SLURM_JOB_ID:-} in
 sweep:0:[1-9]*) exec "$real" "$@" --device "${SLOW-cpu-ref}" ;;
+sweep:1:[1-9]*) [ "$SLURM_STEP_ID" != 1 ] || [ ! -e "idle.$SLURM_JOB_ID" ] || exit 0 ;;
 esac
 exec "$real" "$@"
 END
@@ -73,6 +75,7 @@ no_training_twice() {
 
 # ---- All of these at once; what follows looks at one after the other -------------------------------------------------
 limited=$(sbatch "${cpu[@]}" --time=1 --signal=B:USR1@5 jobs/sweep.slurm long.yml)
+touch "idle.$limited"
 export LIBRAS_LAUNCHER=mpirun
 signalled=$(sbatch "${cpu[@]}" jobs/sweep.slurm sweep short.yaml)
 lost_mpirun=$(sbatch "${gpu[@]}" -w 'gpu[3-4]' jobs/sweep.slurm short.yaml)
@@ -210,6 +213,7 @@ check "is requeued" wait_for 90 has_restarted "$limited"
 expect_text "$(log_of "$limited")" "^sweep.slurm: start 1 has stopped with a checkpoint; job $limited is requeued"
 grep '^sweep.slurm: start' "$(log_of "$limited")" | sed 's/^/# /'
 same_answer "$limited" long 320
+expect_text "$(log_of "$limited")" '^sweep.slurm: the ranks were not launched \(code 0\); attempt 2'
 no_training_twice "$limited" 320
 
 finish
