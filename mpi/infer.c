@@ -75,6 +75,17 @@ int lm_infer_network(struct lm_infer *infer, struct lm_error *err)
     return copy_trial(infer, infer->trial, err);
 }
 
+/* Letters that a network has been trained on say little about others. */
+static void say_what_is_known(const struct lm_infer *infer)
+{
+    const struct lm_results *from = &infer->stored.results;
+    if (from->n_train > 0 && strcmp(from->data_digest, infer->results.data_digest) == 0)
+        lm_note(infer->call->world,
+                "%zu of these %zu samples are those that the network was trained with: how many it reads right is no "
+                "measure for new ones",
+                from->n_train, infer->results.n_test);
+}
+
 static int load_on_rank_0(struct lm_infer *infer, struct lm_error *err)
 {
     struct lm_dataset data;
@@ -84,6 +95,8 @@ static int load_on_rank_0(struct lm_infer *infer, struct lm_error *err)
     code = gather_samples(infer, &data, err);
     if (code == LM_OK)
         code = lm_allocate_inference(&infer->results, data.samples, err);
+    if (code == LM_OK)
+        say_what_is_known(infer);
     lm_dataset_free(&data);
     return code;
 }

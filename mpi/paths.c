@@ -20,11 +20,13 @@ void lm_default_out(char *path, size_t size)
     } else if (job) {
         snprintf(path, size, "results/libras_%s.h5", job);
     } else {
+        /* To the millisecond: a loop in a shell starts several runs a second. */
         char stamp[32] = "";
-        time_t now = time(NULL);
+        struct timespec now = {0};
         struct tm utc;
-        if (gmtime_r(&now, &utc))
-            strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-        snprintf(path, size, "results/libras_%s.h5", stamp);
+        clock_gettime(CLOCK_REALTIME, &now);
+        if (gmtime_r(&now.tv_sec, &utc))
+            strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%S", &utc);
+        snprintf(path, size, "results/libras_%s.%03dZ.h5", stamp, (int)(now.tv_nsec / 1000000));
     }
 }

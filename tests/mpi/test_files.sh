@@ -163,9 +163,11 @@ expect_no_text stdout '0\.01999'
 expect_exit 0 program "${quick[@]}" --learning-rate 0.02,1e30,0.03 -o "$out" -q
 expect_exit 0 program infer "$out" --data "$data" --trial 2 -o "$scratch/i.h5"
 expect_text stdout '^weights +.*out\.h5, trial 2$'
+expect_text stderr '^libras_mpi: [0-9]+ of these [0-9]+ samples are those that the network was trained with'
 program synth "$scratch/bare.pack" -n 4 --packed u8 --no-labels -q
 expect_exit 0 program infer "$out" --data "$scratch/bare.pack" -o "$scratch/bare.h5"
 expect_text stdout '^weights +.*out\.h5, trial 0$'
+expect_no_text stderr 'was trained with'
 expect_exit 0 program export "$scratch/bare.h5" --table confusion
 check "nobody knows a confusion without labels" test "$(grep -cE '^[A-Z],[A-Z],$' "$scratch/stdout")" = 225
 finish
