@@ -21,6 +21,8 @@ struct batch {
     size_t count;
     struct lm_trial *trial;
     struct lm_training_result *result;
+    double *loss;      /* of all trials, one after the other: thousands of small blocks would be a page fault each */
+    float *parameters; /* likewise */
     struct lm_snapshot *snapshot;         /* (count), or NULL */
     struct lm_metrics *validation, *test; /* (count): of the trials that ended well */
     float *scores;                        /* for evaluation: the larger of the two sample sets */
@@ -35,10 +37,8 @@ struct batch {
 
 static void free_batch(struct batch *batch)
 {
-    for (size_t k = 0; batch->result && k < batch->count; k++) {
-        free(batch->result[k].loss);
-        free(batch->result[k].parameters);
-    }
+    free(batch->loss);
+    free(batch->parameters);
     for (size_t k = 0; batch->snapshot && k < batch->count; k++)
         free(batch->snapshot[k].parameters);
     free(batch->result);
@@ -58,17 +58,44 @@ static int make_snapshot(struct batch *batch, size_t k, struct lm_error *err)
     return batch->snapshot[k].parameters ? LM_OK : lm_fail_memory(err, bytes, "the state of a trial");
 }
 
-static int make_trial(struct batch *batch, size_t k, struct lm_error *err)
+/* A trial's share of them: whole cache lines, since several threads may write at the same time. */
+static size_t losses_of(const struct lm_task *task)
+{
+    return ((size_t)task->trial.epochs + 7) / 8 * 8;
+}
+
+static size_t floats_of(const struct lm_task *task)
+{
+    return (lm_network_floats(task->trial.shape) + 15) / 16 * 16;
+}
+
+static int make_room(struct batch *batch, struct lm_error *err)
+{
+    size_t epochs = 0, floats = 0;
+    for (size_t k = 0; k < batch->count; k++) {
+        epochs += losses_of(&batch->task[k]);
+        floats += floats_of(&batch->task[k]);
+    }
+    batch->loss = lm_large(epochs * sizeof *batch->loss);
+    batch->parameters = lm_large(floats * sizeof *batch->parameters);
+    return batch->loss && batch->parameters
+               ? LM_OK
+               : lm_fail_memory(err, epochs * sizeof *batch->loss + floats * sizeof *batch->parameters,
+                                "losses and weights of a batch of trials");
+}
+
+/* *loss and *parameters: where its own begin; moved on to where the next one's do. */
+static int make_trial(struct batch *batch, size_t k, double **loss, float **parameters, struct lm_error *err)
 {
     const struct lm_task *task = &batch->task[k];
     struct lm_training_result *result = &batch->result[k];
     size_t floats = lm_network_floats(task->trial.shape);
     batch->trial[k] = task->trial;
     result->status = LM_TRIAL_NOT_RUN;
-    result->loss = malloc(task->trial.epochs * sizeof(double));
-    result->parameters = malloc(floats * sizeof(float));
-    if (!result->loss || !result->parameters)
-        return lm_fail_memory(err, task->trial.epochs * sizeof(double), "a trial");
+    result->loss = *loss;
+    result->parameters = *parameters;
+    *loss += losses_of(task);
+    *parameters += floats_of(task);
     if (task->begun) {
         result->begun = task->begun;
         memcpy(result->loss, lm_task_loss(task), task->begun * sizeof(double));
@@ -93,9 +120,11 @@ static int make_batch(struct batch *batch, struct lm_error *err)
     if (!batch->trial || !batch->result || !batch->validation || !batch->test || !batch->scores ||
         (snapshots && !batch->snapshot))
         return lm_fail_memory(err, widest * LM_CLASSES * sizeof *batch->scores, "a batch of trials");
-    int code = LM_OK;
+    int code = make_room(batch, err);
+    double *loss = batch->loss;
+    float *parameters = batch->parameters;
     for (size_t k = 0; k < count && code == LM_OK; k++)
-        code = make_trial(batch, k, err);
+        code = make_trial(batch, k, &loss, &parameters, err);
     return code;
 }
 
