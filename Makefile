@@ -87,7 +87,10 @@ lib_objects := $(src:%.c=$(BUILD)/%.o)
 mpi_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard mpi/*.c))
 unit_tests := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 unit_helpers := $(patsubst tests/unit/%.cpp,$(BUILD)/tests/%,$(wildcard tests/unit/*.cpp))
-perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%,$(filter-out tests/perf/baseline.c,$(wildcard tests/perf/*.c)))
+perf_tests := $(patsubst tests/perf/%.c,$(BUILD)/perf/%, \
+    $(filter-out tests/perf/baseline.c tests/perf/filter%,$(wildcard tests/perf/*.c)))
+# The window filter, an example for the performance model: in measurements and tests, never in the program.
+filter_objects := $(patsubst tests/perf/%.c,$(BUILD)/perf/%.o,$(wildcard tests/perf/filter*.c))
 library := $(BUILD)/liblibras.a
 program := $(BUILD)/libras_mpi
 
@@ -110,7 +113,7 @@ submake = @+$(MAKE) --no-print-directory $(all_cores)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all lib tests run check sanitize check-gpu perf bench bench-model format lint lint-c lint-shell help info install uninstall clean deps pictures
+.PHONY: all lib tests run check sanitize check-gpu perf bench bench-model bench-caching format lint lint-c lint-shell help info install uninstall clean deps pictures
 .PHONY: libras_mpi need-mpi need-hdf5 FORCE check-kill check-resume bench-scaling
 
 # ---- The GPU backend ------------------------------------------------------------------------------------------------
@@ -171,7 +174,8 @@ define version_h
 #define LM_COMMIT "$(COMMIT)"
 endef
 
--include $(lib_objects:.o=.d) $(mpi_objects:.o=.d) $(addsuffix .d,$(unit_tests) $(perf_tests))
+-include $(lib_objects:.o=.d) $(mpi_objects:.o=.d) $(filter_objects:.o=.d) \
+    $(addsuffix .d,$(unit_tests) $(perf_tests))
 
 # ---- Tests ----------------------------------------------------------------------------------------------------------
 ## tests: builds the unit tests
@@ -186,8 +190,8 @@ endif
 $(BUILD)/tests/%: tests/unit/%.c $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CMOCKA_CFLAGS) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(cuda_link) \
-	    $(LDFLAGS_ALL) $(CMOCKA_LIBS) $(LIBS_ALL) -o $@
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CMOCKA_CFLAGS) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(filter %.o,$^) \
+	    $(library) $(cuda_link) $(LDFLAGS_ALL) $(CMOCKA_LIBS) $(LIBS_ALL) -o $@
 
 # C++ beside the unit tests: what the real libstdc++ does, for comparison. Nothing of ours is linked.
 $(BUILD)/tests/%: tests/unit/%.cpp $(BUILD)/flags
@@ -203,15 +207,26 @@ $(BUILD)/perf/baseline.o: tests/perf/baseline.c tests/perf/baseline.h $(BUILD)/f
 	$(Q)$(CC) -std=gnu11 -O3 -march=native -ffast-math -ffp-contract=fast -Wall -Wextra $(WERROR) -c $< -o $@
 
 $(BUILD)/perf/cpu_speed: $(BUILD)/perf/baseline.o
-$(BUILD)/perf/cpu_speed: private LDFLAGS += $(BUILD)/perf/baseline.o
+
+# For this machine, which may have fused multiply-add: without it fmaf is a library's function, of the same bits.
+$(filter_objects): $(BUILD)/perf/%.o: tests/perf/%.c $(BUILD)/flags
+	$(call say,CC,$< (-march=native))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) -march=native $(CFLAGS_ALL) $(DEPS) -c $< -o $@
+
+$(BUILD)/tests/test_filter $(BUILD)/tests/test_filter_report: $(filter_objects)
+$(BUILD)/tests/test_filter $(BUILD)/tests/test_filter_report: private CPPFLAGS += -Itests/perf
 
 $(BUILD)/perf/model_accuracy: private CPPFLAGS += -Icuda
+
+$(BUILD)/perf/caching_accuracy: $(filter_objects) $(filter_gpu)
+$(BUILD)/perf/caching_accuracy: private CPPFLAGS += -Icuda -Itests/gpu -Itests/perf -Itests/unit
 
 $(BUILD)/perf/%: tests/perf/%.c $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,PERF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(library) $(cuda_link) \
-	    $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< $(filter %.o,$^) \
+	    $(library) $(cuda_link) $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
 
 ## run: installs what is missing, builds, and runs ./libras_mpi on 4 ranks (NP=2 ARGS="--epochs 3")
 run:
@@ -262,9 +277,14 @@ bench: $(BUILD)/perf/cpu_speed
 	@$(BUILD)/perf/cpu_speed $(ARGS)
 
 ## bench-model: the performance model against this machine: predicted and measured, what its decisions were worth (15 minutes)
-bench-model: all $(BUILD)/perf/model_accuracy
+bench-model: all $(BUILD)/perf/model_accuracy $(BUILD)/perf/caching_accuracy
 	@$(as_root) ./libras_mpi calibrate --out $(BUILD)/machine.txt
 	@$(BUILD)/perf/model_accuracy $(BUILD)/machine.txt
+	@$(BUILD)/perf/caching_accuracy $(BUILD)/machine.txt
+
+## bench-caching: a window filter on a GPU, with and without a tile in shared memory: what was predicted, who chose right (2 minutes)
+bench-caching: $(BUILD)/perf/caching_accuracy
+	@$(BUILD)/perf/caching_accuracy --csv $(BUILD)/caching.csv $(ARGS)
 
 ## pictures: the pictures of README.md, made anew from real runs (h5py, matplotlib)
 pictures: all

@@ -33,7 +33,7 @@ cuda_library := $(BUILD)/liblibras_cuda.a
 cuda_objects := $(patsubst %.c,$(BUILD)/%.o,$(filter-out cuda/none.c,$(wildcard cuda/*.c))) \
     $(patsubst %.cu,$(BUILD)/%.o,$(wildcard cuda/*.cu))
 # Each needs the other: the backends are in the library's list, and they use the library.
-cuda_link := $(cuda_library) $(library) $(cuda_libs)
+cuda_link := -Wl,--start-group $(cuda_library) $(library) -Wl,--end-group $(cuda_libs)
 
 $(cuda_library): $(cuda_objects)
 	$(call say,AR,$@)
@@ -48,6 +48,13 @@ $(BUILD)/cuda/%.o: cuda/%.cu $(BUILD)/nvcc-flags
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(nvcc_flags) -MD -MP -MF $(@:.o=.d) -c $< -o $@
+
+# The window filter's kernels, for tests and measurements.
+filter_gpu := $(BUILD)/gpu/filter_gpu.o
+$(filter_gpu): tests/gpu/filter_gpu.cu $(BUILD)/nvcc-flags
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(nvcc_flags) -Itests/perf -Itests/gpu -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
 lib_objects += $(BUILD)/cuda/none.o
 endif
@@ -58,7 +65,7 @@ $(BUILD)/cuda/%.o: cuda/%.c $(BUILD)/flags | $(BUILD)/version.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(cuda_cflags) $(CFLAGS_ALL) $(DEPS) -c $< -o $@
 
--include $(wildcard $(BUILD)/cuda/*.d)
+-include $(wildcard $(BUILD)/cuda/*.d $(BUILD)/gpu/*.d)
 
 # ---- Tests ----------------------------------------------------------------------------------------------------------
 # Every kernel on the host, against the reference: no GPU and no nvcc.
@@ -68,8 +75,10 @@ $(host_tests): $(BUILD)/tests/%: tests/cuda/%.cpp $(wildcard cuda/*.cuh cuda/*.h
     $(library) $(cuda_library) $(BUILD)/flags
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -Isrc -Icuda -I$(BUILD) $(CXXFLAGS_ALL) $(sanitizers) $< $(host_layouts) $(library) $(cuda_link) \
-	    $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+	$(Q)$(CXX) -Isrc -Icuda -Itests/perf -Itests/gpu -I$(BUILD) $(CXXFLAGS_ALL) $(sanitizers) $< $(filter %.o,$^) \
+	    $(library) $(cuda_link) $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+
+$(BUILD)/tests/test_host_filter: $(filter_objects) $(wildcard tests/gpu/filter*h tests/perf/filter*.h)
 
 # Every variant on the GPU, against the reference.
 $(BUILD)/gpu/gpu_bits: tests/gpu/gpu_bits.c $(library) $(cuda_library) $(BUILD)/flags
@@ -90,5 +99,12 @@ $(BUILD)/gpu/fast_speed: tests/gpu/fast_speed.c $(library) $(cuda_library) $(BUI
 bench-gpu: $(BUILD)/gpu/fast_speed
 	$(Q)$(BUILD)/gpu/fast_speed $(REPEATS) $(LIBRAS_DATA)
 
+# The window filter's kernels on the GPU, against theirs.
+$(BUILD)/gpu/filter_bits: tests/gpu/filter_bits.c $(filter_objects) $(filter_gpu) $(library) $(cuda_library) $(BUILD)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(LIBCC) $(CPPFLAGS_ALL) -Icuda -Itests/perf -Itests/gpu $(CFLAGS_ALL) $(DEPS) -MT $@ -MF $@.d $< \
+	    $(filter %.o,$^) $(library) $(cuda_link) $(LDFLAGS_ALL) $(LIBS_ALL) -o $@
+
 .PHONY: gpu-bits
-gpu-bits: $(BUILD)/gpu/gpu_bits
+gpu-bits: $(BUILD)/gpu/gpu_bits $(BUILD)/gpu/filter_bits

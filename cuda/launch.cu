@@ -1,5 +1,5 @@
-/* launch.cu: see launch.h. The one file that nvcc compiles: what it needs for a file and an architecture, kernels or
- * not, is more than these kernels take, so they share it. */
+/* launch.cu: see launch.h. The one file of the program that nvcc compiles: what it needs for a file and an
+ * architecture, kernels or not, is more than these kernels take, so they share it. */
 #include "launch.h"
 
 #include "calibrate_kernels.cuh"

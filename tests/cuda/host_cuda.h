@@ -68,6 +68,10 @@ static inline float __fmaf_rn(float a, float b, float c)
 {
     return __builtin_fmaf(a, b, c);
 }
+static inline double __fma_rn(double a, double b, double c)
+{
+    return __builtin_fma(a, b, c);
+}
 static inline float __fmul_rn(float a, float b)
 {
     return a * b;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # check_gpu.sh [OUTPUT]: all that only a GPU can show. `make check-gpu` builds what it needs and calls it.
 #
-# 1. every GPU backend against the CPU reference, bit for bit: shapes, block sizes, refusals, divergence (gpu_bits)
+# 1. every GPU backend against the CPU reference, bit for bit: shapes, block sizes, refusals, divergence (gpu_bits); the
+#    window filter's two kernels against its plain loop (filter_bits)
 # 2. the program on 1, 2 and 4 ranks, on all of the machine's GPUs and on one: the same answers as cpu-ref's, and
 #    `verify A B` says so; what a GPU that is not there leads to
 # 3. compute-sanitizer: memcheck, racecheck, synccheck, initcheck, on an optimised build and on one with -G
@@ -61,6 +62,7 @@ echo
 if part bits; then
     echo "== every backend against cpu-ref"
     tap gpu_bits "$build/gpu/gpu_bits"
+    tap filter_bits "$build/gpu/filter_bits"
 fi
 
 # ---- 2. the program ----
@@ -142,6 +144,18 @@ if part program; then
 fi
 
 # ---- 3. compute-sanitizer ----
+# watched NAME COMMAND...: under $tool with ${options[@]}, no complaint and no failed test.
+watched() {
+    local name=$1 status
+    shift
+    timeout 900 "$sanitizer" --tool "$tool" "${options[@]}" --error-exitcode 9 "$@" >"$scratch/tool" 2>&1 &&
+        grep -qE '(ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards)' "$scratch/tool" &&
+        grep -q '^ok' "$scratch/tool" && ! grep -q '^not ok' "$scratch/tool"
+    status=$?
+    [ "$status" = 0 ] || grep -vE '^(ok|#)' "$scratch/tool" | head -n 40
+    ok "$name" "$status"
+}
+
 sanitize() { # BUILD WORDS
     local tool options
     for tool in memcheck racecheck synccheck initcheck; do
@@ -157,13 +171,8 @@ sanitize() { # BUILD WORDS
         [ "$status" = 0 ] || grep -vE '^(ok|#)' "$scratch/tool" | head -n 40
         ok "compute-sanitizer $tool, $2" "$status"
         # gpu:fast scores through mapped memory and three streams
-        timeout 900 "$sanitizer" --tool "$tool" "${options[@]}" --error-exitcode 9 "$1/gpu/gpu_bits" --small --scores \
-            gpu:fast >"$scratch/tool" 2>&1 &&
-            grep -qE '(ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards)' "$scratch/tool" &&
-            ! grep -q '^not ok' "$scratch/tool"
-        status=$?
-        [ "$status" = 0 ] || grep -vE '^(ok|#)' "$scratch/tool" | head -n 40
-        ok "compute-sanitizer $tool, $2: gpu:fast scores" "$status"
+        watched "compute-sanitizer $tool, $2: gpu:fast scores" "$1/gpu/gpu_bits" --small --scores gpu:fast
+        watched "compute-sanitizer $tool, $2: the window filter" "$1/gpu/filter_bits" --small
     done
 }
 
