@@ -20,6 +20,12 @@ cd "$LIBRAS_ROOT" || exit 1
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/libras.XXXXXX") || exit 1
 cleanup() { rm -rf "$scratch"; } # a test with more to tidy up defines its own, and calls rm itself
 trap cleanup EXIT
+# Open MPI's own files: launchers that start and end at once make and remove one folder, and one of them fails. Here it
+# is never empty, so nobody removes it; and what a killed launcher leaves goes with scratch. (Slurm's nodes have theirs.)
+if [ -z "${OMPI_MCA_orte_tmpdir_base:-}" ]; then
+    mkdir -p "$scratch/mpi/ompi.${HOSTNAME%%.*}.$UID/keep" && chmod 1777 "$scratch/mpi" || exit 1
+    export OMPI_MCA_orte_tmpdir_base=$scratch/mpi
+fi
 trap 'exit 143' TERM INT HUP
 
 results=0 failures=0 subject=

@@ -10,6 +10,7 @@
 """
 import atexit
 import importlib.util
+import itertools
 import os
 import pathlib
 import shutil
@@ -21,10 +22,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("LIBRAS_PROGRAM", str(ROOT / "libras_mpi"))
 MPIRUN = os.environ.get("MPIRUN", "mpirun --oversubscribe").split()
-SECONDS = 60  # no call of the program may take longer: more is a hang
+SECONDS = 240  # no call of the program may take longer: more is a hang, though others use the machine, too
 
 scratch = None
 _results = _failures = 0
+_calls = itertools.count()
 
 
 def skip_all(reason):
@@ -51,6 +53,10 @@ def need(*modules):
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     os.chdir(ROOT)
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="libras."))
+    # As in lib.sh: a folder of this test's, never empty, for Open MPI's own files.
+    mpi = scratch / "mpi"
+    (mpi / f"ompi.{os.uname().nodename.split('.')[0]}.{os.getuid()}" / "keep").mkdir(parents=True)
+    os.environ["OMPI_MCA_orte_tmpdir_base"] = str(mpi)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
@@ -87,8 +93,10 @@ def _run(command, **environment):
 
 
 def program(*arguments):
-    # One rank needs no network, and to look for one takes a while.
-    return _run([PROGRAM, *map(str, arguments)], OMPI_MCA_pml="ob1", OMPI_MCA_btl="self")
+    # One rank needs no network and no daemon beside it, and both take a while. Without a daemon all are job 0: those that
+    # run at once must not share a folder of Open MPI's.
+    return _run([PROGRAM, *map(str, arguments)], OMPI_MCA_pml="ob1", OMPI_MCA_btl="self", OMPI_MCA_ess_singleton_isolated="1",
+                OMPI_MCA_orte_tmpdir_base=str(scratch / "mpi" / str(next(_calls))))
 
 
 def ranks(n, *arguments):

@@ -38,6 +38,43 @@ sleep 60'
 verdict "leaves a child behind" 0 "1 passed, 0 failed, 0 skipped" <<<"sleep 600 >/dev/null 2>&1 & echo \$! >'$scratch/child'; echo 1..1; echo 'ok 1'"
 check_not "which is ended" grep -sE '^State:\s+[RSD]' "/proc/$(cat "$scratch/child")/status"
 
+about "several tests"
+# pair FOLDER: two tests there, of the script on standard input; $k is the number of each. Runs both.
+pair() {
+    local k
+    mkdir -p "$scratch/$1"
+    cat >"$scratch/script"
+    for k in 1 2; do
+        { printf '#!/usr/bin/env bash\nk=%d\n' $k && cat "$scratch/script"; } >"$scratch/$1/test_$k.sh"
+        chmod +x "$scratch/$1/test_$k.sh"
+    done
+    tests/run "$scratch/$1"/test_{1,2}.sh >"$scratch/out" 2>&1
+}
+pair any <<END
+touch '$scratch/here.'\$k
+for _ in {1..300}; do [ ! -e '$scratch/here.'\$((3 - k)) ] || break; sleep 0.1; done
+[ -e '$scratch/here.'\$((3 - k)) ] || printf 'not '
+echo ok; echo 1..1
+END
+check "run at once: each has seen the other" grep -qx '2 passed, 0 failed, 0 skipped' "$scratch/out"
+pair slurm <<END
+mkdir '$scratch/taken' || printf 'not '
+echo ok; echo 1..1
+sleep 0.5; rmdir '$scratch/taken'
+END
+check "of Slurm run one after the other" grep -qx '2 passed, 0 failed, 0 skipped' "$scratch/out"
+if env --default-signal=INT true 2>/dev/null; then
+    begin=$SECONDS
+    # shellcheck disable=SC2016 # expands in the test
+    printf '#!/usr/bin/env bash\necho $$ >"%s"\nkill -INT $PPID\nsleep 200\n' "$scratch/child" >"$scratch/test_long.sh"
+    chmod +x "$scratch/test_long.sh"
+    expect_exit 130 env --default-signal=INT tests/run "$scratch/test_long.sh"
+    check "Ctrl-C does not wait for them" test $((SECONDS - begin)) -lt 100
+    check_not "and ends them" grep -sE '^State:\s+[RSD]' "/proc/$(cat "$scratch/child")/status"
+else
+    skip "Ctrl-C" "env has no --default-signal"
+fi
+
 about "lib.sh"
 library=". '$LIBRAS_ROOT/tests/lib.sh'"
 verdict "a failing check fails the test" 1 "1 passed, 1 failed, 0 skipped" <<<"$library

@@ -10,9 +10,9 @@ endless=(--data "$data" --epochs 100000 --seed 1:40 --block 32) # minutes
 out=$scratch/out.h5
 program "${quick[@]}" -o "$scratch/old.h5" -q >&2
 
-soon() { # until COMMAND succeeds, at most 20 s
+soon() { # until COMMAND succeeds, at most a minute
     local k
-    for ((k = 0; k < 200; k++)); do
+    for ((k = 0; k < 600; k++)); do
         "$@" 2>/dev/null && return
         sleep 0.1
     done
@@ -84,15 +84,17 @@ check "eight whole lines" test \
 check "and no other ones" test "$(grep -c 'other options' "$scratch/stderr")" = 8
 
 # ---- killed
-# start N ARGUMENTS...: in the background; job is the launcher, $scratch/pid.R rank R. Returns when it trains.
-job=
+# start N ARGUMENTS...: in the background; job is the launcher, $scratch/pid.R rank R. Returns when it trains. Ranks that
+# the launcher ends have $grace seconds to tidy up.
+job="" grace=1
 start() {
     local n=$1
     shift
     rm -f "$scratch"/pid.*
     # shellcheck disable=SC2086 # MPIRUN holds options, too
-    $MPIRUN -np "$n" sh -c "echo \$\$ >'$scratch'/pid.\$OMPI_COMM_WORLD_RANK; exec \"$LIBRAS_PROGRAM\" \"\$@\"" sh \
-        "$@" >"$scratch/started.out" 2>"$scratch/started.err" </dev/null &
+    OMPI_MCA_odls_base_sigkill_timeout=$grace $MPIRUN -np "$n" \
+        sh -c "echo \$\$ >'$scratch'/pid.\$OMPI_COMM_WORLD_RANK; exec \"$LIBRAS_PROGRAM\" \"\$@\"" sh "$@" \
+        >"$scratch/started.out" 2>"$scratch/started.err" </dev/null &
     job=$!
     soon test -s "$out.part" || return
     sleep 0.5
@@ -104,7 +106,7 @@ cleanup() {
 # ends SECONDS [CODE]: what was started ends within them, with CODE; else not with 0.
 ends() {
     local begin=$SECONDS got
-    timeout "$1" tail --pid="$job" -f /dev/null || kill -KILL "$job"
+    timeout "$1" tail -s 0.1 --pid="$job" -f /dev/null || kill -KILL "$job"
     wait "$job"
     got=$? job=
     cp "$scratch/started.out" "$scratch/stdout"
@@ -119,10 +121,11 @@ ends() {
 for rank in 1 0; do
     about "rank $rank killed"
     cp "$scratch/old.h5" "$out"
+    [ $rank = 0 ] || grace=4 # rank 0 must have the time, though others use the machine, too
     check "it trains" start 4 "${endless[@]}" -o "$out" --force
     [ $rank = 0 ] || peak=$(awk '/VmPeak/ { print $2 }' "/proc/$(cat "$scratch/pid.3")/status")
     kill -KILL "$(cat "$scratch/pid.$rank")"
-    ends 10
+    ends 30
     check "the old file is untouched" cmp "$scratch/old.h5" "$out"
     rm "$out"
     if [ $rank = 0 ]; then
@@ -134,11 +137,14 @@ for rank in 1 0; do
     [ $rank != 0 ] || says_once 'out\.h5\.part: a run that was killed had left it'
     check "and gone afterwards" test ! -e "$out.part" -a ! -e "$out.lock"
     rm "$out"
+    grace=1
 done
 about "TERM to mpirun"
+grace=4
 check "it trains" start 3 "${endless[@]}" -o "$out"
+grace=1
 kill -TERM "$job"
-ends 10
+ends 30
 check "no file" test ! -e "$out" -a ! -e "$out.part" -a ! -e "$out.lock"
 rm -f "$out".*
 
@@ -149,7 +155,7 @@ expect_exit 1 ranks 2 "${quick[@]}" -o "$out" --force
 says_once "another run \(host [^,]+, pid $(cat "$scratch/pid.0")\) is writing"
 check "the first goes on" test -e "$out.part" -a -e "$out.lock"
 kill -TERM "$job"
-ends 10
+ends 30
 rm -f "$out".*
 for k in 1 2 3; do
     ranks 2 "${quick[@]}" --seed "$k" -o "$out" >"$scratch/said.$k" 2>&1 &
@@ -179,7 +185,7 @@ if command -v prlimit >/dev/null; then
         cp "$scratch/old.h5" "$out"
         check "it trains" start 2 --data "$data" --epochs 20000 --seed 1:2 --block 32 -o "$out" --force
         prlimit --fsize=$bytes --pid "$(cat "$scratch/pid.0")"
-        ends 30 1
+        ends 120 1
         says_once 'out\.h5.*: File too large'
         check "the old file is untouched" cmp "$scratch/old.h5" "$out"
         rm "$out"
@@ -188,7 +194,7 @@ if command -v prlimit >/dev/null; then
     about "weights that do not fit"
     check "it trains" start 2 --data "$data" --epochs 300 --hidden 128x128 --seed 1:60 --block 32 -o "$out"
     prlimit --fsize=900000 --pid "$(cat "$scratch/pid.0")"
-    ends 30 1
+    ends 120 1
     says_once 'out\.h5.*: File too large'
     check "no file" test ! -e "$out"
     rm -f "$out".*
@@ -217,7 +223,7 @@ fi
 
 about "one rank without memory"
 program synth "$scratch/large" -n 2000 >&2 # on each rank 8 MB, and 8 MB of losses
-expect_exit 1 within 12 wrapped 4 "[ \$rank != 3 ] || ulimit -v $((${peak:-0} + 5000))" --data "$scratch/large" --epochs 1000000 -o "$out"
+expect_exit 1 within 60 wrapped 4 "[ \$rank != 3 ] || ulimit -v $((${peak:-0} + 5000))" --data "$scratch/large" --epochs 1000000 -o "$out"
 says_once '^libras_mpi\[3@[^]]+\]: out of memory: [0-9]+ bytes for '
 check "no file" test ! -e "$out"
 rm -f "$out".*
@@ -230,7 +236,7 @@ for how in program "ranks 3"; do
     expect_exit 1 $how "${endless[@]}" --timeout 1 -o "$out"
     took=$(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
     says_once 'the time given by --timeout is over'
-    check "within 4 s ($took ms)" test $took -le 4000
+    check "within 20 s ($took ms)" test $took -le 20000 # it would train for many minutes
     check "no file" test ! -e "$out" -a ! -e "$out.part" -a ! -e "$out.lock"
 done
 about "TERM without a launcher"

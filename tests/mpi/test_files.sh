@@ -20,17 +20,21 @@ exec 3<&-
 expect_exit 3 program verify "$scratch/old.h5" "$out" -q
 if [ -n "${PYTHON:-}" ]; then
     cp "$scratch/old.h5" "$out"
+    mkfifo "$scratch/hold"
     "$PYTHON" -c 'import h5py, sys, time
 with h5py.File(sys.argv[1]) as file:
     open(sys.argv[2], "w").close()
     for line in sys.stdin: pass
-    assert file["inference/scores"][()].any()' "$out" "$scratch/opened" < <(sleep 5) &
+    assert file["inference/scores"][()].any()' "$out" "$scratch/opened" <"$scratch/hold" &
     reader=$!
-    for _ in $(seq 100); do
+    exec 4>"$scratch/hold" # it holds the file until this is closed
+    for _ in $(seq 600); do
         [ ! -e "$scratch/opened" ] || break
         sleep 0.1
     done
     expect_exit 0 ranks 2 "${quick[@]}" --seed 5 -o "$out" --force -q
+    check "h5py holds it meanwhile" kill -0 $reader
+    exec 4>&-
     check "h5py reads it to the end" wait $reader
 else
     skip "h5py" "no python3 with h5py"
@@ -139,7 +143,7 @@ no_files "$out"
 about "one rank that cannot read"
 program synth "$scratch/some.pack" -n 40 --packed u8 -q
 in_folder() { cd "$scratch" && "$@"; }
-expect_exit 2 in_folder within 10 wrapped 4 '[ $rank != 2 ] || cd /' infer old.h5 --data some.pack -o x.h5
+expect_exit 2 in_folder within 60 wrapped 4 '[ $rank != 2 ] || cd /' infer old.h5 --data some.pack -o x.h5
 says_once '^libras_mpi\[2@[^]]+\]: some.pack: No such file'
 no_files "$scratch/x.h5"
 about "worlds of one"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packed files in the whole program: the same bits on any number of ranks and in any blocks, the same scores as the folder,
-# bounded memory, and every damage refused with its reason and 2, with no file left behind. timeout: 600
+# bounded memory, and every damage refused with its reason and 2, with no file left behind.
 . "$(dirname "$0")/common.sh"
 make_packed=$LIBRAS_BUILD/tests/make_packed peak_memory=$LIBRAS_BUILD/tests/peak_memory
 [ -x "$make_packed" ] || skip_all "make_packed is not built (make tests)"
@@ -120,7 +120,7 @@ fi
 damaged() {
     about "damaged: $1"
     for n in 1 3; do
-        expect_exit 2 ranks "$n" infer weights.h5 --data bad.pack -o bad.h5 --timeout 60
+        expect_exit 2 ranks "$n" infer weights.h5 --data bad.pack -o bad.h5 --timeout 200
         says_once "bad.pack: .*$2"
         no_files bad.h5
     done

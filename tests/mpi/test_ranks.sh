@@ -62,6 +62,17 @@ expect_exit 0 ranks 2 "${small[@]}" --block 32,64 --seed 1:4 --hidden 32x16,8x4 
 expect_exit 0 program verify "$scratch/grid.1.h5" "$scratch/ref.h5" -q
 expect_exit 3 program verify "$scratch/grid.1.h5" "$scratch/cpu-ref.1.h5" -q
 
+about "whatever network Open MPI chooses by itself"
+# The runner says which (tests/run), to save time; here nobody does, and a single rank has its daemon.
+for n in 1 3; do
+    expect_exit 0 env -u OMPI_MCA_pml -u OMPI_MCA_mpi_yield_when_idle "${MPIRUN%% *}" --oversubscribe -np $n "$LIBRAS_PROGRAM" \
+        "${small[@]}" --block 32,64 --seed 1:4 --hidden 32x16,8x4 -o "$scratch/own.$n.h5" -q
+    expect_exit 0 program verify "$scratch/grid.1.h5" "$scratch/own.$n.h5" -q
+done
+expect_exit 0 env -u OMPI_MCA_pml "$LIBRAS_PROGRAM" "${small[@]}" --block 32,64 --seed 1:4 --hidden 32x16,8x4 \
+    -o "$scratch/own.h5" -q
+expect_exit 0 env -u OMPI_MCA_pml "$LIBRAS_PROGRAM" verify "$scratch/grid.1.h5" "$scratch/own.h5" -q
+
 about "verify on several ranks"
 expect_exit 0 ranks 3 verify "$scratch/grid.1.h5" --validate-replicas 7
 check "retrains as many as asked for" test "$(grep -cE '^replica [0-9]+ .* passed$' "$scratch/stdout")" = 7
