@@ -276,10 +276,10 @@ bench-scaling: all
 bench: $(BUILD)/perf/cpu_speed
 	@$(BUILD)/perf/cpu_speed $(ARGS)
 
-## bench-model: the performance model against this machine: predicted and measured, what its decisions were worth (15 minutes)
+## bench-model: the performance model against this machine: predicted and measured, what its decisions were worth (15 minutes; ARGS="--csv FILE")
 bench-model: all $(BUILD)/perf/model_accuracy $(BUILD)/perf/caching_accuracy
 	@$(as_root) ./libras_mpi calibrate --out $(BUILD)/machine.txt
-	@$(BUILD)/perf/model_accuracy $(BUILD)/machine.txt
+	@$(BUILD)/perf/model_accuracy $(ARGS) $(BUILD)/machine.txt
 	@$(BUILD)/perf/caching_accuracy $(BUILD)/machine.txt
 
 ## bench-caching: a window filter on a GPU, with and without a tile in shared memory: what was predicted, who chose right (2 minutes)

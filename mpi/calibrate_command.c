@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrate.h"
+#include "calibrate_rows.h"
 #include "command.h"
 #include "cpu_backend.h"
 #include "gpu.h"
@@ -66,6 +66,7 @@ static int measure_file(const char *path, struct lm_calibration *out, struct lm_
     if (code == LM_OK) {
         lm_calibration_set(out, &out->machine.job.file.fixed, fixed, REPEATS);
         lm_calibration_set(out, &out->machine.job.file.rate, rate, REPEATS);
+        code = lm_calibrate_rows(name, out, err);
     }
     free(bytes);
     free(name);

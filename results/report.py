@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Makes a page of pictures from a results file: DIR/report.html, which needs nothing else, and its pictures as PNG.
 
-usage: report.py FILE [FILE] -o DIR [--data DATA] [--csv] [--parquet] [--force]
+usage: report.py FILE... -o DIR [--data DATA] [--csv] [--parquet] [--force]
 
-Needs Python 3.9, h5py, numpy and matplotlib; --csv and --parquet also pandas. Two files are compared side by side.
+Needs Python 3.9, h5py, numpy and matplotlib; --csv and --parquet also pandas. Two results files are compared side by side.
+CSV files of tests/perf (model_accuracy --csv, scaling.py --csv), beside them or alone, become pictures of the model and of
+scaling; a file's content says what it is.
 Exit codes: 0 done; 1 done, but a part of a file is damaged (the page says which), or the page could not be written;
 2 bad usage or bad input.
 """
@@ -33,7 +35,9 @@ def _arguments() -> argparse.Namespace:
         epilog=__doc__.split("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="results file; two: they are compared")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="results file; two: they are compared; and CSV files of tests/perf, any number"
+    )
     parser.add_argument(
         "-o", "--out", metavar="DIR", required=True, help="folder for the page and its pictures; made if missing"
     )
@@ -50,8 +54,6 @@ def _arguments() -> argparse.Namespace:
         "-f", "--force", action="store_true", help="replace files in DIR that an earlier report did not write"
     )
     arguments = parser.parse_args()
-    if len(arguments.files) > 2:
-        parser.error(f"one file, or two to compare; these are {len(arguments.files)}")
     if arguments.only_tables and not (arguments.csv or arguments.parquet):
         parser.error("--only-tables: say --csv, --parquet or both")
     return arguments

@@ -104,6 +104,10 @@ int lm_kernels_step(struct lm_shape shape, double block, struct lm_kernel kernel
 int lm_kernels_score(enum lm_score_way way, struct lm_shape shape, double n, double multiprocessors,
                      struct lm_kernel kernel[LM_MOST_KERNELS]);
 
+/* metrics_kernel.cuh: loss and hits of so many networks of the lab's shape on n samples each, in one launch, a block a
+ * network. */
+struct lm_kernel lm_kernel_metrics(double networks, double n);
+
 /* ---- the stages of a step by one block (cuda/train_kernel.cuh) ---- */
 
 #define LM_STAGES 6

@@ -1,5 +1,6 @@
 /* model_kernels.c: the kernels' counts (model_counts.h), read off cuda/layer_kernels.cuh, infer_kernels.cuh,
- * tile_kernel.cuh and train_kernel.cuh. A term I is a layer's inputs, O its outputs, both rounded up to four.
+ * tile_kernel.cuh, train_kernel.cuh and metrics_kernel.cuh. A term I is a layer's inputs, O its outputs, both rounded
+ * up to four.
  *
  * Instructions that the sources do not show (addresses, tests, the division of a thread's number by the columns) are
  * taken as AROUND a thread's answer; registers are what the compiler gives for sm_90.
@@ -233,6 +234,33 @@ int lm_kernels_score(enum lm_score_way way, struct lm_shape s, double n, double 
         for (int l = 0; l < LM_LAYERS; l++)
             kernel[count++] = way == LM_SCORE_SHARED ? shared_kernel(s, l, n) : forward_kernel(s, l, n, INFER_BLOCK);
     return count;
+}
+
+/* A thread a sample, its activations in registers: 64 columns of 32 rows, 32 of 16 and 16 of 15, a load of 16 bytes for
+ * four of them, which all lanes share; three additions a sum, and bias and ReLU. Then one thread adds up the block's
+ * 128 losses, in double: a chain in which nobody helps. The network is staged before, 23 words a thread. The registers
+ * are a guess. */
+struct lm_kernel lm_kernel_metrics(double networks, double n)
+{
+    double multiply_adds = 64.0 * 32 + 32.0 * 16 + 16.0 * 15, loads = multiply_adds / 4.0, sums = 5.0 * (32 + 16 + 15);
+    double block = 128.0, rounds = ceil(n / block), warps = block / WARP, stage = 23.0;
+    struct lm_kernel k = {.name = "metrics", .launches = 1.0, .threads = block, .blocks = networks};
+    k.operations = n * (multiply_adds + sums);
+    k.global = block * stage + n * 17.0;
+    k.shared = block * stage + n * (loads + 4.0);
+    k.instructions =
+        rounds * (warps * (multiply_adds + loads + sums + 2.0 * AROUND) + 4.0 * block) + warps * 3.0 * stage;
+    k.wavefronts = rounds * (warps * loads + 2.0 * block) + warps * stage;
+    k.useful = n * multiply_adds;
+    k.memory_bytes = networks * (4.0 * 2863.0 + 12.0);
+    k.cache_bytes = k.memory_bytes + networks * n * (4.0 * LM_PIXELS + 1.0);
+    k.chain_operations = rounds * (64.0 / 4.0 + 32.0 / 4.0 + 16.0 / 4.0 + 2.0 * block);
+    k.chain_shared = rounds * 8.0;
+    k.chain_global = rounds + 1.0;
+    k.barriers = 2.0 * rounds + 1.0;
+    k.registers = 168.0;
+    k.shared_bytes = 4.0 * (2048 + 32 + 512 + 16 + 256 + 16 + 2.0 * block);
+    return k;
 }
 
 /* ---- the stages of a step ---- */

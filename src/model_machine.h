@@ -49,7 +49,8 @@ struct lm_machine {
 
     /* Around the work. */
     struct {
-        double start;               /* s: MPI and options */
+        double start;        /* s: MPI and options */
+        double results, row; /* s: a results file of one trial; each trial more, beside its bytes; 0: not known */
         struct lm_copy_cost gather; /* from one rank to another; 0: one rank measured it, so not known */
         struct lm_copy_cost file;   /* written and flushed to disk */
     } job;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "model_scoring.h"
+
 const char *lm_cpu_way_name(enum lm_cpu_way way)
 {
     static const char *const name[] = {"cpu-ref", "cpu:portable", "cpu:avx2", "cpu:avx512"};
@@ -39,11 +41,10 @@ static void finish(const struct lm_machine *machine, struct lm_prediction *p)
 /* ---- the CPU ---- */
 
 /* Steps of a share of the work, on one core: S_cpu, and what is done once a training. */
-static double cpu_training(const struct lm_machine *machine, int way, const struct lm_training_work *w, double test)
+static double cpu_training(const struct lm_machine *machine, int way, const struct lm_training_work *w)
 {
-    double step = lm_cost_step(w->shape).flops, score = lm_cost_infer(w->shape).flops;
-    return machine->cpu.training + lm_time_sequential(w->samples * w->epochs * step, machine->cpu.train[way]) +
-           lm_time_sequential(test * score, machine->cpu.infer[way]);
+    double step = lm_cost_step(w->shape).flops;
+    return machine->cpu.training + lm_time_sequential(w->samples * w->epochs * step, machine->cpu.train[way]);
 }
 
 /* Trainings side by side: no core has less to do than its part of the whole, and none less than the longest of them. */
@@ -51,17 +52,21 @@ static struct lm_prediction cpu_train(const struct lm_machine *machine, int way,
                                       const struct lm_training_work *work, size_t n, double test, double ranks)
 {
     struct lm_prediction p = {.device = lm_cpu_way_name(way), .where = all ? "all cores" : "one core", .fits = 1};
-    double sum = 0.0, longest = 0.0, trainings = 0.0;
+    double sum = 0.0, longest = 0.0, trainings = 0.0, scores = 0.0;
     for (size_t k = 0; k < n; k++) {
-        double one = cpu_training(machine, way, &work[k], test), share = ceil(work[k].replicas / ranks);
+        double share = ceil(work[k].replicas / ranks);
+        double score = lm_time_sequential(test * lm_cost_infer(work[k].shape).flops, machine->cpu.infer[way]);
+        double one = cpu_training(machine, way, &work[k]) + score;
         double steps = share * work[k].samples * work[k].epochs;
         sum += one * share;
+        scores += score * share;
         longest = share > 0.0 && one > longest ? one : longest;
         trainings += share;
         p.bound += lm_time_sequential(steps * lm_cost_step(work[k].shape).flops, machine->cpu.train[way]);
     }
     double cores = all ? fmax(1.0, fmin(machine->cpu.train_all, trainings)) : 1.0;
     p.seconds = p.kernels = p.roofline = fmax(sum / cores, longest);
+    p.scoring = sum > 0.0 ? p.seconds * (scores / sum) : 0.0;
     name_limit(&p);
     return p;
 }
@@ -191,7 +196,7 @@ static int together(enum lm_train_way way, const struct lm_training_work *w)
 }
 
 static struct lm_prediction gpu_train(const struct lm_machine *machine, enum lm_train_way way,
-                                      const struct lm_training_work *work, size_t n, double ranks)
+                                      const struct lm_training_work *work, size_t n, double test, double ranks)
 {
     struct lm_prediction p = {.device = lm_train_way_name(way), .where = where_of(way), .gpu = 1, .fits = 1};
     struct lm_training_work all = {.replicas = 0.0};
@@ -211,6 +216,9 @@ static struct lm_prediction gpu_train(const struct lm_machine *machine, enum lm_
     if (all.replicas > 0.0)
         add_gpu_train(machine, way, all, &p);
     finish(machine, &p);
+    p.scoring = p.fits ? lm_time_scoring(machine, way, work, n, test, ranks) : 0.0;
+    p.fits = p.fits && isfinite(p.scoring);
+    p.seconds += p.scoring;
     return p;
 }
 
@@ -225,7 +233,7 @@ int lm_predict_train(const struct lm_machine *machine, const struct lm_training_
         out[count++] = cpu_train(machine, fastest, 1, work, n, test, ranks);
     if (lm_machine_has_gpu(machine))
         for (int way = LM_TRAIN_NAIVE; way <= LM_TRAIN_FAST; way++)
-            out[count++] = gpu_train(machine, way, work, n, ranks);
+            out[count++] = gpu_train(machine, way, work, n, test, ranks);
     return count;
 }
 

@@ -1,8 +1,8 @@
 /* model_predict.h: how long each way of doing some work takes on a machine, and what it needs.
  *
  * A candidate is a value of --device with a place for the weights: a core's caches, the GPU's global memory, a block's
- * shared memory, a warp's registers. Both forms of time are given (model_time.h). What is not modelled: the reading of
- * the data, validation, and the scoring of each trained network on a GPU.
+ * shared memory, a warp's registers. Both forms of time are given (model_time.h). What else a job does
+ * (reading, validating, writing) is not here: mpi/plan_whole.c.
  */
 #ifndef LM_MODEL_PREDICT_H
 #define LM_MODEL_PREDICT_H
@@ -18,6 +18,7 @@ struct lm_prediction {
     double bound;    /* the dissertation's form */
     double roofline; /* the plain roofline: multiply-adds at the peak rate or bytes at the bandwidth, nothing else */
     double memory;   /* bytes of the GPU's memory; 0 on a CPU */
+    double scoring;  /* of training, part of seconds: each trained network's test samples */
     double copies, launches, kernels, allocations; /* parts of seconds: copies, launches that no kernel hides, ... */
     const char *limit;                             /* what most of the time is: "copies", "kernels", ... */
 };
@@ -31,7 +32,7 @@ struct lm_prediction {
 /* `work` (n): trainings of one kind each, one after the other; each is spread over `ranks` equal devices (or over all
  * cores of as many nodes), and the slowest has a share rounded up. Returns how many candidates are in out; those that
  * the machine lacks are left out. work[].turn and .step_seconds are filled in here. test: samples that each trained
- * network scores, on a CPU. */
+ * network scores, where it was trained (model_scoring.h). */
 int lm_predict_train(const struct lm_machine *machine, const struct lm_training_work *work, size_t n, double test,
                      double ranks, struct lm_prediction out[LM_PREDICTIONS]);
 

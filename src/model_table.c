@@ -43,6 +43,8 @@ const struct lm_machine_value lm_machine_table[] = {
     {"cpu.stream", "byte/s", AT(cpu.stream), 1.0, RATE, LM_FOR_CPU, "large batches besides, one core"},
     {"cpu.timer", "s", AT(cpu.timer), 0.0, SECONDS, LM_FOR_CPU, "reading the clock"},
     {"job.start", "s", AT(job.start), 0.0, SECONDS, LM_FOR_CPU, "MPI and options"},
+    {"job.results", "s", AT(job.results), 0.0, SECONDS, LM_OPTIONAL, "a results file of one trial"},
+    {"job.row", "s", AT(job.row), 0.0, SECONDS, LM_OPTIONAL, "each trial more in it, with its losses"},
     COPY("job.gather", job.gather, LM_OPTIONAL, "rank to rank"),
     COPY("job.file", job.file, LM_FOR_CPU, "file, flushed to disk"),
     GPU("multiprocessors", "count", multiprocessors, 1.0, 1e5, "multiprocessors"),

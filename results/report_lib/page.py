@@ -119,16 +119,26 @@ FOOTER = (
 )
 
 
+def _alone(sections: Sequence[Section]) -> str:
+    return "\n".join(f'<section id="{s.id}"><h2>{esc(s.title)}</h2>{s.html()}</section>' for s in sections)
+
+
 def single(title: str, sub: str, hero: str, sections: Sequence[Section]) -> str:
     """The page of one file."""
-    body = f'<div class="hero">{hero}</div>\n' + "\n".join(
-        f'<section id="{s.id}"><h2>{esc(s.title)}</h2>{s.html()}</section>' for s in sections
-    )
+    body = f'<div class="hero">{hero}</div>\n' + _alone(sections)
     return _whole(title, sub, body, _links(sections), FOOTER)
 
 
-def pair(title: str, sub: str, heroes: Sequence[str], first: str, a: Sequence[Section], b: Sequence[Section]) -> str:
-    """The page of two files: their sections side by side."""
+def pair(
+    title: str,
+    sub: str,
+    heroes: Sequence[str],
+    first: str,
+    a: Sequence[Section],
+    b: Sequence[Section],
+    more: Sequence[Section] = (),
+) -> str:
+    """The page of two files: their sections side by side; then those of neither."""
 
     def halves(left: str, right: str) -> str:
         return (
@@ -140,5 +150,6 @@ def pair(title: str, sub: str, heroes: Sequence[str], first: str, a: Sequence[Se
     body = f'<div class="hero">{halves(heroes[0], heroes[1])}</div>\n{first}\n' + "\n".join(
         f'<section id="{s.id}"><h2>{esc(s.title)}</h2>{halves(s.html(), other[s.id].html())}</section>' for s in a
     )
-    nav = '<nav><a href="#difference">A against B</a>' + _links(a)[5:]
+    body += "\n" + _alone(more)
+    nav = '<nav><a href="#difference">A against B</a>' + _links([*a, *more])[5:]
     return _whole(title, sub, body, nav, FOOTER)

@@ -207,7 +207,7 @@ def _why_not_open(path: str, said: str) -> str:
     if "truncated" in said:
         return "the file is cut off: it ends before its data do (was it copied whole?)"
     if "signature" in said:
-        return "this is no HDF5 file"
+        return "this is no HDF5 file, nor a CSV file that model_accuracy or scaling.py of tests/perf wrote"
     if "lock" in said:
         return "the file is locked by another program; HDF5_USE_FILE_LOCKING=FALSE opens it all the same"
     return f"HDF5 cannot open it: {said.splitlines()[0][:200]}"

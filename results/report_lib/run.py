@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import ExitStack
 
-from . import compare, images, page, sections, summary, trials
+from . import compare, images, measurements, page, points, sections, summary, trials
 from .html import esc
 from .output import Folder
 from .picture import Picture
@@ -19,13 +19,19 @@ PAGE = "report.html"
 def run(arguments: argparse.Namespace) -> list[str]:
     """Returns what of the files is damaged. Raises BadInput and OSError."""
     with ExitStack() as stack:
-        files = [stack.enter_context(Results(path)) for path in arguments.files]
+        measured = [points.read(path) for path in arguments.files if points.is_csv(path)]
+        others = [path for path in arguments.files if not points.is_csv(path)]
+        if len(others) > 2:
+            raise BadInput(f"of results one file, or two to compare; these are {len(others)}")
+        files = [stack.enter_context(Results(path)) for path in others]
+        if not files and (arguments.csv or arguments.parquet):
+            raise BadInput("--csv and --parquet write the tables of a results file; there is none")
         folder = Folder(arguments.out, arguments.force)
         prefixes = ["a-", "b-"] if len(files) == 2 else [""]
         wanted: dict[str, bytes] = {}
         damaged: list[str] = []
         if not arguments.only_tables:
-            html, pictures, damaged = _page(files, folder, arguments.data)
+            html, pictures, damaged = _page(files, measured, folder, arguments.data)
             wanted[PAGE] = html.encode("utf-8", errors="replace")
             wanted.update({name: picture.png for name, picture in pictures.items()})
         if arguments.csv or arguments.parquet:
@@ -62,7 +68,14 @@ def _context(results: Results, folder: Folder, data: str | None) -> sections.Con
     return sections.Context(results, loaded, found, why)
 
 
-def _page(files: list[Results], folder: Folder, data: str | None) -> tuple[str, dict[str, Picture], list[str]]:
+def _page(
+    files: list[Results], measured: list[points.Points], folder: Folder, data: str | None
+) -> tuple[str, dict[str, Picture], list[str]]:
+    more = measurements.sections(measured)
+    others = {f"{p.name}.png": p for section in more for p in section.pictures()}
+    if not files:
+        top = measurements.hero(measured)
+        return page.single(measurements.title(measured), measurements.sub(measured), top, more), others, []
     contexts = []
     for results in files:
         try:
@@ -73,7 +86,7 @@ def _page(files: list[Results], folder: Folder, data: str | None) -> tuple[str, 
             contexts.append(_context(results, folder, None))  # --data may be the other file's
             print(f"report.py: {results.path}: {problem}", file=sys.stderr)
     damaged: list[str] = []
-    pictures: dict[str, Picture] = {}
+    pictures: dict[str, Picture] = others
     made, heroes = [], []
     for context, prefix in zip(contexts, ["a-", "b-"] if len(files) == 2 else [""]):
         hero, wrong = summary.hero(context.results, context.trials)
@@ -84,14 +97,14 @@ def _page(files: list[Results], folder: Folder, data: str | None) -> tuple[str, 
         damaged += [f"{context.results.path}: {why}" for why in dict.fromkeys(wrong)]
         pictures.update({f"{prefix}{p.name}.png": p for section in built for p in section.pictures()})
     if len(files) == 1:
-        return page.single(_title(files[0]), _sub(files[0]), heroes[0], made[0]), pictures, damaged
+        return page.single(_title(files[0]), _sub(files[0]), heroes[0], made[0] + more), pictures, damaged
     first, wrong = compare.section(files[0], files[1], contexts[0].trials, contexts[1].trials)
     damaged += wrong
     sub = "<br>".join(
         f'<span class="tag">{tag}</span>{esc(_title(results))} · {_sub(results)}' for tag, results in zip("AB", files)
     )
     title = f"{_title(files[0])} against {_title(files[1])}"
-    return page.pair(title, sub, heroes, first, made[0], made[1]), pictures, damaged
+    return page.pair(title, sub, heroes, first, made[0], made[1], more), pictures, damaged
 
 
 def _title(results: Results) -> str:

@@ -146,7 +146,7 @@ about "the default name"
 mkdir "$scratch/here"
 here() { (cd "$scratch/here" && env "$@"); }
 expect_exit 0 here "$LIBRAS_PROGRAM" "${quick[@]}" -q
-check "is the time" test -s "$(find "$scratch/here" -regex '.*/results/libras_20[0-9]*T[0-9]*Z\.h5')"
+check "is the time" test -s "$(find "$scratch/here" -regex '.*/results/libras_20[0-9]*T[0-9]*\.[0-9][0-9][0-9]Z\.h5')"
 expect_exit 0 here SLURM_JOB_ID=77 "$LIBRAS_PROGRAM" "${quick[@]}" -q
 check "is the job" test -s "$scratch/here/results/libras_77.h5"
 expect_exit 0 here SLURM_JOB_ID=81 SLURM_ARRAY_JOB_ID=79 SLURM_ARRAY_TASK_ID=2 "$LIBRAS_PROGRAM" "${quick[@]}" -q

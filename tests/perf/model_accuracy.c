@@ -1,7 +1,10 @@
 /* model_accuracy.c: the performance model against the machine: predicted and measured, point by point, and what the
  * decisions were worth. `make bench-model` builds and calls it.
  *
- *   model_accuracy [MACHINE]      a file of `libras_mpi calibrate`; without one this machine is calibrated first
+ *   model_accuracy [--csv FILE] [MACHINE]
+ *
+ *   MACHINE      a file of `libras_mpi calibrate`; without one this machine is calibrated first
+ *   --csv FILE   a line a point, besides: what results/report.py makes pictures of
  *
  * No point is one of calibration's: those were one training of some epochs and one batch size. Points: (variant, size)
  * for training (samples, epochs, replicas, shapes, blocks) and for a batch from host memory (1 to 4 Mi samples). Each
@@ -38,6 +41,7 @@ struct point {
     char what[72];
     struct lm_prediction predicted;
     double size, measured, history; /* history: the relative error with it */
+    double lowest, highest;         /* of the measurements that count */
     int group;                      /* points of one group are the candidates of one decision */
 };
 
@@ -130,6 +134,8 @@ static void measure(struct bench *b, const struct job *job, struct point *p)
     }
     qsort(second, (size_t)n, sizeof *second, ascending);
     p->measured = second[n / 2];
+    p->lowest = second[0];
+    p->highest = second[n - 1];
 }
 
 static void keep_point(struct bench *b, const struct job *job, const struct lm_prediction *predicted, const char *what,
@@ -413,17 +419,54 @@ static void make_machine(struct bench *b, const char *path)
     printf("calibrated in %.1f s; one core's part had it for %.0f %% of its time\n", now() - start, 100.0 * c.had);
 }
 
+/* Texts have commas in them, and no quotes. */
+static void write_csv(const struct bench *b, FILE *f)
+{
+    fprintf(f, "work,device,where,size,predicted,bound,roofline,measured,lowest,highest,group\n");
+    for (int k = 0; k < b->n; k++) {
+        const struct point *p = &b->point[k];
+        const struct lm_prediction *q = &p->predicted;
+        fprintf(f, "\"%s\",\"%s\",\"%s\",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%d\n", p->what, q->device, q->where,
+                p->size, q->seconds, q->bound, q->roofline, p->measured, p->lowest, p->highest, p->group);
+    }
+    int lost = ferror(f);
+    if (fclose(f) != 0 || lost)
+        stop("the CSV file could not be written whole", NULL);
+}
+
+/* ---- the command ---- */
+
+struct arguments {
+    const char *machine, *csv; /* NULL: none */
+};
+
+static struct arguments read_arguments(int argc, char **argv)
+{
+    struct arguments a = {NULL, NULL};
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--csv") == 0 && k + 1 < argc && !a.csv)
+            a.csv = argv[++k];
+        else if (argv[k][0] != '-' && !a.machine)
+            a.machine = argv[k];
+        else {
+            fprintf(stderr, "usage: model_accuracy [--csv FILE] [MACHINE]\n");
+            exit(2);
+        }
+    }
+    return a;
+}
+
 int main(int argc, char **argv)
 {
     static struct bench b;
     static const size_t batch[] = {1, 16, 128, 878, 3000, 10000, 40000, 200000, 1000000, MOST_ROWS};
     const struct lm_shape lab = {32, 16};
-    if (argc > 2) {
-        fprintf(stderr, "usage: model_accuracy [MACHINE]\n");
-        return 2;
-    }
+    const struct arguments arguments = read_arguments(argc, argv);
+    FILE *csv = arguments.csv ? fopen(arguments.csv, "w") : NULL;
+    if (arguments.csv && !csv) /* before minutes of measuring */
+        stop(arguments.csv, NULL);
     make_bench(&b);
-    make_machine(&b, argc == 2 ? argv[1] : NULL);
+    make_machine(&b, arguments.machine);
     const int gpu = lm_machine_has_gpu(&b.machine);
     printf("%-13s %-10s %-34s %11s %11s %8s %8s %11s %11s\n", "device", "where", "what", "measured s", "predicted",
            "error %", "hist. %", "bound", "roofline");
@@ -445,6 +488,8 @@ int main(int argc, char **argv)
     show_order(&b);
     show_decisions(&b);
     show_speed(&b);
+    if (csv)
+        write_csv(&b, csv);
     lm_problem_free(&b.problem);
     free(b.x);
     free(b.scores);

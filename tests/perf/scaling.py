@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""scaling.py [--device NAME] [--most N] [--trials T] [--epochs E] [--samples S] [--repeats R] [--data DIR] [--csv FILE]
+"""scaling.py [--device NAME] [--most N] [--trials T] [--epochs E] [--samples S] [--repeats R] [--data DIR] [--machine FILE]
+           [--csv FILE]
 
 Strong and weak scaling over ranks, a GPU each (or, with --device cpu, cores): (a) a sweep of T trials, all metrics and the
 ten best networks in its file; (b) inference of a packed file of S samples with stored weights. Ranks 1, 2, 4, ... up to
@@ -10,6 +11,10 @@ that of one rank (`verify A B`); what differs makes it end 1. No time decides an
   efficiency  strong: seconds of one / (n x seconds of n); weak (n times the work): seconds of one / seconds of n
   end         the same of the whole time of rank 0 but its start-up: with reading, gathering, scoring, checking, writing
   gather, file, start   seconds of rank 0; slow, fast: seconds of the slowest and the fastest rank in that work
+  predicted, predicted_whole   of a sweep: what `plan SPEC` says of seconds and whole, where the machine was calibrated
+                        (results/machine_<host>.txt, else --machine); empty for inference, which plan does not know
+
+results/report.py makes pictures of the CSV file.
 """
 import argparse
 import csv
@@ -24,7 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAM = os.environ.get("LIBRAS_PROGRAM", os.path.join(ROOT, "libras_mpi"))
 MPIRUN = os.environ.get("MPIRUN", "mpirun --oversubscribe").split()
 COLUMNS = ("work", "mode", "ranks", "size", "seconds", "least", "largest", "rate", "efficiency", "whole", "end", "slow", "fast",
-           "gather", "file", "start")
+           "gather", "file", "start", "predicted", "predicted_whole")
 if os.geteuid() == 0:
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
@@ -59,6 +64,29 @@ keep_weights: {{top: 10}}
     return said, said["seconds"]["train"], [rank["train_s"] for rank in said["ranks"]]
 
 
+def plan(size, options, scratch):
+    """What plan says of a sweep of so many trials: {ranks: (seconds of the work, of the whole without start-up)}."""
+    spec = os.path.join(scratch, f"{size}.yaml")
+    more = [*(("--machine", options.machine) if options.machine else ()), *(("--data", options.data) if options.data else ())]
+    made = subprocess.run([PROGRAM, "plan", spec, "--format", "json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True)
+    if made.returncode != 0:
+        if not options.machine and "has not been measured" in made.stderr:
+            return {}
+        sys.exit(f"plan ended {made.returncode}:\n{made.stderr[-2000:]}")
+    said = json.loads(made.stdout)
+    tables = {table["device"]: table["counts"] for table in said["scaling"]}
+    fastest = {}  # what --device cpu, gpu and auto mean
+    for kind, names in (("cpu", [d for d in tables if d.startswith("cpu")]), ("gpu", [d for d in tables if d.startswith("gpu")])):
+        if names:
+            fastest[kind] = min(names, key=lambda d: tables[d][0]["train_s"] + tables[d][0]["score_s"])
+    fastest["gpu"] = "gpu:fast" if "gpu:fast" in tables else fastest.get("gpu")
+    fastest["auto"] = fastest["gpu"] or fastest.get("cpu")
+    device = fastest.get(options.device, options.device.split("+")[0])
+    start = said["machine"]["start_s"]
+    return {row["ranks"]: (row["train_s"] + row["score_s"], row["whole_s"] - start) for row in tables.get(device, [])}
+
+
 def infer(ranks, samples, out, options, scratch):
     packed = os.path.join(scratch, f"{samples}.pk")
     if not os.path.exists(packed):
@@ -80,11 +108,11 @@ def measure(work, mode, ranks, size, out, options, scratch):
             "least": min(times), "largest": max(times), "rate": size / statistics.median(times),
             "whole": statistics.median(run[0]["seconds"]["total"] - run[0]["seconds"]["start_up"] for run in runs),
             "slow": max(of_ranks), "fast": min(of_ranks), "gather": said["ranks"][0]["gather_s"], "file": part["file"],
-            "start": part["start_up"]}
+            "start": part["start_up"], "predicted": "", "predicted_whole": ""}
 
 
 def shown(value):
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value) or "-"
 
 
 def scale(work, size, counts, options, scratch, rows):
@@ -100,6 +128,8 @@ def scale(work, size, counts, options, scratch, rows):
             share = n if mode == "strong" else 1
             row["efficiency"] = first["seconds"] / (share * row["seconds"])
             row["end"] = first["whole"] / (share * row["whole"])
+            if work is sweep:
+                row["predicted"], row["predicted_whole"] = plan(total, options, scratch).get(n, ("", ""))
             rows.append(row)
             print("  ".join(f"{shown(row[c]):>9}" for c in COLUMNS), flush=True)
             if mode == "strong" and n > 1:
@@ -119,6 +149,7 @@ def main():
     parser.add_argument("--samples", type=int, default=3840000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--data")
+    parser.add_argument("--machine", help="a file of `libras_mpi calibrate`, for the predictions")
     parser.add_argument("--csv")
     parser.add_argument("--only", choices=("sweep", "infer"))
     options = parser.parse_args()
