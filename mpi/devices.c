@@ -11,7 +11,7 @@
 
 #include "gpu.h"
 
-static int is_gpu(const char *name)
+int lm_device_is_gpu(const char *name)
 {
     return strncmp(name, "gpu", 3) == 0 && (name[3] == '\0' || name[3] == ':');
 }
@@ -34,60 +34,69 @@ static uint64_t able(const char *wish, int gpu)
     struct lm_error why;
     const struct lm_backend *const *list = lm_backends();
     for (size_t k = 0; list[k] && k < 64; k++)
-        if (means(wish, list[k]->name) && (gpu || !is_gpu(list[k]->name)) && list[k]->probe(&why) == LM_OK)
+        if (means(wish, list[k]->name) && (gpu || !lm_device_is_gpu(list[k]->name)) && list[k]->probe(&why) == LM_OK)
             mask |= UINT64_C(1) << k;
     return mask;
 }
 
 /* The first that every rank can run; NULL: none. */
-static const struct lm_backend *first_common(const struct lm_world *world, const char *wish, int gpu)
+static const struct lm_backend *first_common(const struct lm_world *world, const char *wish, int gpu, uint64_t *common)
 {
-    uint64_t own = able(wish, gpu), common = 0;
+    uint64_t own = able(wish, gpu);
     const struct lm_backend *const *list = lm_backends();
-    LM_MPI(world, MPI_Allreduce(&own, &common, 1, MPI_UINT64_T, MPI_BAND, world->comm));
+    LM_MPI(world, MPI_Allreduce(&own, common, 1, MPI_UINT64_T, MPI_BAND, world->comm));
     for (size_t k = 0; list[k] && k < 64; k++)
-        if (common >> k & 1)
+        if (*common >> k & 1)
             return list[k];
     return NULL;
 }
 
-/* What `auto` chose; and if it is no GPU, why the first rank without one has none. */
-static void say_choice(const struct lm_world *world, const struct lm_backend *backend, int gpu_code,
-                       const struct lm_error *why)
+/* The first rank that has no GPU tells all why. */
+static void ask_who_lacks(const struct lm_world *world, int gpu_code, const struct lm_error *why,
+                          struct lm_devices *devices)
 {
     int without = gpu_code != LM_OK ? world->rank : world->size, first = 0;
-    char text[sizeof why->text] = "";
+    const size_t size = sizeof devices->without_gpu;
     LM_MPI(world, MPI_Allreduce(&without, &first, 1, MPI_INT, MPI_MIN, world->comm));
-    if (first == world->size) {
-        lm_note(world, "--device auto: %s", backend->name);
+    if (first == world->size)
         return;
-    }
     if (world->rank == first)
-        snprintf(text, sizeof text, "rank %d on %s: %.*s", world->rank, world->host,
-                 (int)(sizeof text - LM_HOST_SIZE - 32), why->text);
-    LM_MPI(world, MPI_Bcast(text, (int)sizeof text, MPI_BYTE, first, world->comm));
-    lm_note(world, "--device auto: %s, no GPU (%s)", backend->name, text);
+        snprintf(devices->without_gpu, size, "rank %d on %s: %.*s", world->rank, world->host,
+                 (int)(size - LM_HOST_SIZE - 32), why->text);
+    LM_MPI(world, MPI_Bcast(devices->without_gpu, (int)size, MPI_BYTE, first, world->comm));
 }
 
-int lm_devices_backend(const struct lm_call *call, const struct lm_backend **backend)
+void lm_devices_say(const struct lm_world *world, const struct lm_devices *devices, const char *more)
+{
+    if (!devices->is_auto)
+        return;
+    if (devices->without_gpu[0])
+        lm_note(world, "--device auto: %s, no GPU (%s)%s", devices->backend->name, devices->without_gpu, more);
+    else
+        lm_note(world, "--device auto: %s%s", devices->backend->name, more);
+}
+
+int lm_devices_choose(const struct lm_call *call, struct lm_devices *devices)
 {
     const struct lm_world *world = call->world;
     const char *wish = call->options->device ? call->options->device : "auto"; /* info has no such option */
     struct lm_gpu_device device;
     struct lm_error err = {0}, gpu_err = {0};
-    int is_auto = strcmp(wish, "auto") == 0, gpu_code = LM_OK;
-    if (is_auto || is_gpu(wish))
+    int gpu_code = LM_OK, asks_gpu = lm_device_is_gpu(wish);
+    *devices = (struct lm_devices){.is_auto = strcmp(wish, "auto") == 0};
+    if (devices->is_auto || asks_gpu)
         gpu_code = lm_gpu_select(world->node_rank, &device, &gpu_err);
+    devices->gpu = (devices->is_auto || asks_gpu) && gpu_code == LM_OK;
 
-    if (is_auto || strcmp(wish, "cpu") == 0 || (strcmp(wish, "gpu") == 0 && gpu_code == LM_OK)) {
-        *backend = first_common(world, wish, gpu_code == LM_OK);
-        if (*backend && is_auto)
-            say_choice(world, *backend, gpu_code, &gpu_err);
-        if (*backend)
+    if (devices->is_auto || strcmp(wish, "cpu") == 0 || (strcmp(wish, "gpu") == 0 && gpu_code == LM_OK)) {
+        devices->backend = first_common(world, wish, gpu_code == LM_OK, &devices->common);
+        if (devices->backend && devices->is_auto)
+            ask_who_lacks(world, gpu_code, &gpu_err, devices);
+        if (devices->backend)
             return LM_OK;
     }
     /* A name that nobody knows is a mistake, whatever the machine has. */
-    int code = lm_backend_find(wish, backend, &err);
+    int code = lm_backend_find(wish, &devices->backend, &err);
     if (gpu_code != LM_OK && code != LM_BAD_INPUT) {
         code = gpu_code;
         lm_fail(&err, gpu_code, "--device %s: %s", wish, gpu_err.text);
@@ -103,7 +112,7 @@ int lm_devices_describe(const struct lm_world *world, const struct lm_backend *b
     struct lm_gpu_device device;
     memset(own, 0, sizeof *own);
     snprintf(own->host, sizeof own->host, "%s", world->host);
-    if (!is_gpu(backend->name)) {
+    if (!lm_device_is_gpu(backend->name)) {
         snprintf(own->device, sizeof own->device, "%s", backend->name);
         return LM_OK;
     }

@@ -181,6 +181,29 @@ static int csv_ranks(struct lm_stored *stored, struct lm_error *err)
     return LM_OK;
 }
 
+static int csv_model(struct lm_stored *stored, struct lm_error *err)
+{
+    const struct lm_results *r = &stored->results;
+    if (r->n_model == 0)
+        return lm_fail(err, LM_BAD_INPUT, "--table: the file has no /model: an older program made it");
+    printf("phase,device,where,predicted_s,bound_s,measured_s,chosen,regret,size,factor\n");
+    for (size_t k = 0; k < r->n_model; k++) {
+        const struct lm_model_row *row = &r->model[k];
+        printf("%s,%s,", row->phase, row->device);
+        put_field(row->where);
+        putchar(',');
+        put_double(row->predicted, ",");
+        put_double(row->bound, ",");
+        put_double(row->measured, ",");
+        printf("%d,", row->chosen);
+        put_double(row->regret, ",");
+        put_double(row->size, ",");
+        put_double(row->factor, "");
+        putchar('\n');
+    }
+    return LM_OK;
+}
+
 /* ---- of a sweep ---- */
 
 static void put_parameters(const struct lm_trial *trial)
@@ -256,6 +279,7 @@ static int export_csv(struct lm_stored *stored, const char *table, struct lm_err
                   {"validation", csv_validation},
                   {"execution", csv_execution},
                   {"ranks", csv_ranks},
+                  {"model", csv_model},
                   {"configurations", csv_configurations},
                   {"leaderboard", csv_leaderboard}};
     for (size_t k = 0; k < sizeof writer / sizeof *writer; k++)
@@ -285,6 +309,7 @@ static int export_json(struct lm_stored *stored, struct lm_error *err)
     lm_json_inference(&json, &stored->results);
     lm_json_validation(&json, &stored->results);
     lm_json_execution(&json, &stored->results);
+    lm_json_model(&json, &stored->results);
     lm_json_close(&json, '}');
     return LM_OK;
 }

@@ -11,7 +11,6 @@
 #include "checks.h"
 #include "command.h"
 #include "cpu_backend.h"
-#include "devices.h"
 #include "ending.h"
 #include "evaluate.h"
 #include "gpu.h"
@@ -117,6 +116,25 @@ int lm_infer_share_network(struct lm_infer *infer)
     return code;
 }
 
+int lm_infer_decide(struct lm_infer *infer, uint64_t n, size_t batch)
+{
+    lm_decide_read(&infer->decide);
+    if (infer->call->world->rank == 0)
+        lm_decide_ask_infer(&infer->decide, infer->shape, (double)n, (double)batch);
+    lm_decide_share(&infer->decide);
+    infer->backend = infer->decide.backend[LM_HISTORY_INFER];
+    return lm_prepare_ranks(infer->call->world, infer->backend, &infer->results);
+}
+
+void lm_infer_measured(struct lm_infer *infer)
+{
+    double slowest = 0.0;
+    const struct lm_world *world = infer->call->world;
+    LM_MPI(world, MPI_Reduce(&infer->seconds[LM_PHASE_INFER], &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, world->comm));
+    if (world->rank == 0)
+        lm_decide_measured(&infer->decide, LM_HISTORY_INFER, slowest, 1.0);
+}
+
 static int share_samples(struct lm_infer *infer, uint64_t n)
 {
     const struct lm_world *world = infer->call->world;
@@ -174,6 +192,7 @@ static int score(struct lm_infer *infer, uint64_t n)
                                .n = n,
                                .x = infer->samples.x};
     lm_sharded_infer(&batch, infer->results.scores, &infer->seconds[LM_PHASE_INFER], &infer->seconds[LM_PHASE_GATHER]);
+    lm_infer_measured(infer);
     return LM_OK;
 }
 
@@ -238,6 +257,8 @@ int lm_infer_complete(struct lm_infer *infer, struct lm_results_writer *writer, 
                    : lm_fail_memory(err, 32, "a title");
     if (code == LM_OK)
         code = lm_results_note(&infer->results, "weights_trial", trial, err);
+    if (code == LM_OK)
+        code = lm_decide_rows(&infer->decide, &infer->results, err);
     if (code != LM_OK) {
         lm_results_abandon(writer);
         return code;
@@ -310,6 +331,7 @@ void lm_infer_end(struct lm_infer *infer)
     if (infer->output.path)
         lm_output_abandon(&infer->output);
     lm_ending_files(NULL, NULL);
+    lm_decide_end(&infer->decide);
     lm_stored_close(&infer->stored);
     lm_samples_free(&infer->samples);
     lm_results_free(&infer->results);
@@ -329,10 +351,10 @@ int lm_command_infer(const struct lm_call *call)
     lm_broadcast(world, &packed, sizeof packed);
     if (packed)
         return lm_infer_packed(&infer);
-    if ((code = lm_devices_backend(call, &infer.backend)) == LM_OK &&
+    if ((code = lm_decide_begin(call, &infer.decide)) == LM_OK &&
         (code = lm_prepare_output(call, &infer.output)) == LM_OK && (code = load(&infer, &n)) == LM_OK &&
-        (code = lm_prepare_ranks(world, infer.backend, &infer.results)) == LM_OK &&
-        (code = score(&infer, n)) == LM_OK && (code = validate(&infer)) == LM_OK) {
+        (code = lm_infer_decide(&infer, n, 0)) == LM_OK && (code = score(&infer, n)) == LM_OK &&
+        (code = validate(&infer)) == LM_OK) {
         lm_gather_seconds(world, infer.seconds, &infer.results);
         code = lm_agree(world, world->rank == 0 ? finish_on_rank_0(&infer, &err) : LM_OK, &err);
     }

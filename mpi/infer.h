@@ -5,6 +5,7 @@
 
 #include "backend.h"
 #include "command.h"
+#include "decide.h"
 #include "output.h"
 #include "report.h"
 #include "results.h"
@@ -12,6 +13,7 @@
 
 struct lm_infer {
     const struct lm_call *call;
+    struct lm_decide decide;
     const struct lm_backend *backend;
     void *session;
     struct lm_stored stored;   /* rank 0 */
@@ -33,6 +35,11 @@ int lm_infer_packed(struct lm_infer *infer);
 int lm_infer_network(struct lm_infer *infer, struct lm_error *err);
 /* Rank 0's network to all; the status is the same on all. */
 int lm_infer_share_network(struct lm_infer *infer);
+/* All ranks: which backend scores n samples, `batch` at a time (0: each rank its shard at once); and the table of
+ * ranks. */
+int lm_infer_decide(struct lm_infer *infer, uint64_t n, size_t batch);
+/* All ranks: the slowest one's time. */
+void lm_infer_measured(struct lm_infer *infer);
 /* Rank 0: makes the file, with the trial's losses and weights. */
 int lm_infer_create(struct lm_infer *infer, struct lm_results_writer **writer, struct lm_error *err);
 /* Rank 0: all the rest, and the file gets its name. The writer is gone afterwards. */

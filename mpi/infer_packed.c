@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "checks.h"
-#include "devices.h"
 #include "gpu.h"
 #include "infer.h"
 #include "packed_source.h"
@@ -70,6 +69,10 @@ static int load(struct packed_infer *p)
         code = lm_packed_share(world, lm_packed_named(infer->call->options), &infer->results.scaler, &p->packed);
     if (code == LM_OK)
         code = lm_agree(world, world->rank == 0 ? open_file(p, &err) : LM_OK, &err);
+    if (code == LM_OK) {
+        const struct lm_packed_layout *layout = lm_packed_layout_of(p->packed);
+        code = lm_infer_decide(infer, layout->samples, lm_stream_chunk(layout));
+    }
     if (code == LM_OK)
         code = lm_agree_once(world, infer->backend->open(&infer->nothing, &infer->session, &err), &err);
     if (code == LM_OK)
@@ -130,6 +133,8 @@ static int score(struct packed_infer *p)
     p->stream.context = p;
     int code = lm_stream_run(&p->stream);
     memcpy(infer->seconds, p->stream.seconds, sizeof infer->seconds);
+    if (code == LM_OK) /* the same on all ranks */
+        lm_infer_measured(infer);
     LM_MPI(p->stream.world,
            MPI_Reduce(&p->stream.reading, &p->reading, 1, MPI_DOUBLE, MPI_MAX, 0, p->stream.world->comm));
     infer->results.metrics = lm_tally_end(&p->tally);
@@ -197,10 +202,9 @@ int lm_infer_packed(struct lm_infer *infer)
     struct packed_infer p = {.infer = infer};
     struct lm_error err;
     int code;
-    if ((code = lm_devices_backend(call, &infer->backend)) == LM_OK &&
+    if ((code = lm_decide_begin(call, &infer->decide)) == LM_OK &&
         (code = lm_prepare_output(call, &infer->output)) == LM_OK && (code = load(&p)) == LM_OK &&
-        (code = lm_prepare_ranks(world, infer->backend, &infer->results)) == LM_OK && (code = score(&p)) == LM_OK &&
-        (code = validate(&p)) == LM_OK) {
+        (code = score(&p)) == LM_OK && (code = validate(&p)) == LM_OK) {
         lm_gather_seconds(world, infer->seconds, &infer->results);
         code = lm_agree(world, world->rank == 0 ? finish_on_rank_0(&p, &err) : LM_OK, &err);
     }

@@ -41,12 +41,14 @@ static void print_libraries(FILE *f)
 int lm_command_info(const struct lm_call *call)
 {
     struct lm_results results = {0};
-    const struct lm_backend *backend;
+    struct lm_devices devices;
     struct lm_pair pair[LM_VERSIONS];
     struct lm_error err;
-    int code = lm_devices_backend(call, &backend);
-    if (code == LM_OK)
-        code = lm_prepare_ranks(call->world, backend, &results);
+    int code = lm_devices_choose(call, &devices);
+    if (code == LM_OK) {
+        lm_devices_say(call->world, &devices, "");
+        code = lm_prepare_ranks(call->world, devices.backend, &results);
+    }
     if (code == LM_OK && call->world->rank == 0) {
         lm_versions(pair);
         for (int k = 0; k < LM_VERSIONS; k++)

@@ -59,6 +59,42 @@ int lm_job_load(struct lm_job *job)
     return code;
 }
 
+/* ---- who does it ---- */
+
+int lm_job_decide(struct lm_job *job, const struct lm_work *work, double scored, struct lm_shape shape)
+{
+    struct lm_decide *decide = &job->decide;
+    lm_decide_read(decide);
+    if (job->call->world->rank == 0) {
+        lm_decide_ask_train(decide, work, scored);
+        job->decided_shape = shape;
+        lm_decide_ask_infer(decide, shape, (double)job->problem.test.n, 0.0);
+    }
+    lm_decide_share(decide);
+    job->backend = decide->backend[LM_HISTORY_TRAIN];
+    job->scorer = decide->backend[LM_HISTORY_INFER];
+    return lm_prepare_ranks(job->call->world, lm_decide_shown(decide), &job->results);
+}
+
+void lm_job_trained(struct lm_job *job)
+{
+    double steps = job->decide.choice[LM_HISTORY_TRAIN].size;
+    if (job->call->world->rank == 0 && job->times.updates > 0.0)
+        lm_decide_measured(&job->decide, LM_HISTORY_TRAIN, job->times.train, job->times.updates / steps);
+}
+
+int lm_job_open_backend(struct lm_job *job)
+{
+    struct lm_error err;
+    job->problem.threads = lm_cpu_threads(job->call->world->mask_ranks);
+    int code = lm_agree(job->call->world, job->backend->open(&job->problem, &job->session, &err), &err);
+    if (code != LM_OK || job->scorer == job->backend) {
+        job->scorer_session = job->session;
+        return code;
+    }
+    return lm_agree(job->call->world, job->scorer->open(&job->problem, &job->scorer_session, &err), &err);
+}
+
 /* ---- score the test samples with one trial's weights ---- */
 
 /* Shape and parameters from rank 0 to all. *parameters is owned by the caller; NULL if no trial has any. */
@@ -84,6 +120,17 @@ static int share_network(struct lm_job *job, struct lm_shape *shape, float **par
     return LM_OK;
 }
 
+/* The slowest rank's time, if the network was of the shape that was asked about. */
+static void scored(struct lm_job *job, size_t n)
+{
+    double slowest = 0.0;
+    const struct lm_world *world = job->call->world;
+    LM_MPI(world, MPI_Reduce(&job->seconds[LM_PHASE_INFER], &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, world->comm));
+    if (world->rank == 0 && n > 0)
+        lm_decide_measured(&job->decide, LM_HISTORY_INFER, slowest,
+                           lm_shape_equal(job->network_shape, job->decided_shape) ? 1.0 : NAN);
+}
+
 int lm_job_infer(struct lm_job *job)
 {
     const struct lm_world *world = job->call->world;
@@ -100,14 +147,16 @@ int lm_job_infer(struct lm_job *job)
     if ((code = lm_agree(world, code, &err)) == LM_OK) {
         struct lm_range shard = lm_shard(test->n, world->size, world->rank);
         struct lm_sharded batch = {.world = world,
-                                   .backend = job->backend,
-                                   .session = job->session,
+                                   .backend = job->scorer,
+                                   .session = job->scorer_session,
                                    .shape = shape,
                                    .parameters = parameters,
                                    .n = test->n,
                                    .x = test->x + shard.first * LM_PIXELS};
         lm_sharded_infer(&batch, job->results.scores, &job->seconds[LM_PHASE_INFER], &job->seconds[LM_PHASE_GATHER]);
     }
+    if (code == LM_OK)
+        scored(job, test->n);
     if (code == LM_OK && world->rank == 0) {
         job->results.inference_trial = (int64_t)job->network_trial;
         lm_fill_inference(&job->results, test->label, world->size);
@@ -166,6 +215,8 @@ static int describe(struct lm_job *job, struct lm_error *err)
     if (!results->title)
         return lm_fail_memory(err, 16, "a title");
     int code = lm_provenance(job->call->options, job->call->command_line, results, err);
+    if (code == LM_OK)
+        code = lm_decide_rows(&job->decide, results, err);
     return code == LM_OK ? note_training(job, err) : code;
 }
 
@@ -244,22 +295,18 @@ int lm_job_finish(struct lm_job *job)
 void lm_job_end(struct lm_job *job)
 {
     lm_early_end(job->early); /* it reads the problem */
+    if (job->scorer_session && job->scorer_session != job->session)
+        job->scorer->close(job->scorer_session);
     if (job->session)
         job->backend->close(job->session);
     if (job->writer)
         lm_results_abandon(job->writer);
     if (job->output.path)
         lm_output_abandon(&job->output);
+    lm_decide_end(&job->decide);
     lm_replicas_free(job->replica, job->n_replicas);
     free(job->network);
     free(job->network_loss);
     lm_results_free(&job->results);
     lm_problem_free(&job->problem);
-}
-
-int lm_job_open_backend(struct lm_job *job)
-{
-    struct lm_error err;
-    job->problem.threads = lm_cpu_threads(job->call->world->mask_ranks);
-    return lm_agree(job->call->world, job->backend->open(&job->problem, &job->session, &err), &err);
 }

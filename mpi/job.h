@@ -8,6 +8,7 @@
 
 #include "backend.h"
 #include "command.h"
+#include "decide.h"
 #include "output.h"
 #include "replicas.h"
 #include "report.h"
@@ -18,9 +19,13 @@ struct lm_job {
     const struct lm_call *call;
     const char *title;
     double holdout;
-    const struct lm_backend *backend;
+    struct lm_decide decide;
+    const struct lm_backend *backend; /* that trains */
     struct lm_problem problem;
     void *session;
+    const struct lm_backend *scorer; /* that scores the test samples; mostly the same, in the same session */
+    void *scorer_session;
+    struct lm_shape decided_shape; /* rank 0: of the network that it was chosen for */
     struct lm_output output;
     struct lm_results results;
     struct lm_results_writer *writer;
@@ -42,7 +47,12 @@ struct lm_job {
 
 /* Rank 0 reads data, split and normalisation; all receive the problem. */
 int lm_job_load(struct lm_job *job);
-/* With the threads that this rank may use. */
+/* Once the data and the trials are known: which backends do it (decide.h), and the table of ranks. Rank 0's: the
+ * trainings, after lm_work_end; samples that each of them scores; whose networks probably score the test samples. */
+int lm_job_decide(struct lm_job *job, const struct lm_work *work, double scored, struct lm_shape shape);
+/* Rank 0, after the training: what it took, if it was what lm_job_decide heard of. */
+void lm_job_trained(struct lm_job *job);
+/* Both, with the threads that this rank may use. */
 int lm_job_open_backend(struct lm_job *job);
 /* Each rank its shard of the test samples; gathered on rank 0. */
 int lm_job_infer(struct lm_job *job);

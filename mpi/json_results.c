@@ -182,6 +182,36 @@ void lm_json_execution(struct lm_json *json, const struct lm_results *results)
     lm_json_close(json, ']');
 }
 
+static void json_candidate(struct lm_json *json, const struct lm_model_row *row)
+{
+    lm_json_open(json, NULL, '{');
+    lm_json_text(json, "phase", row->phase);
+    lm_json_text(json, "device", row->device);
+    lm_json_text(json, "where", row->where);
+    lm_json_double(json, "predicted_s", row->predicted);
+    lm_json_double(json, "bound_s", row->bound);
+    lm_json_double(json, "measured_s", row->measured);
+    lm_json_whole(json, "chosen", row->chosen);
+    lm_json_double(json, "regret", row->regret);
+    lm_json_double(json, "size", row->size);
+    lm_json_double(json, "factor", row->factor);
+    lm_json_close(json, '}');
+}
+
+void lm_json_model(struct lm_json *json, const struct lm_results *results)
+{
+    if (results->n_model == 0)
+        return;
+    lm_json_open(json, "model", '{');
+    lm_json_text(json, "decided_by", results->decided_by);
+    lm_json_text(json, "decision", results->decision);
+    lm_json_open(json, "candidates", '[');
+    for (size_t k = 0; k < results->n_model; k++)
+        json_candidate(json, &results->model[k]);
+    lm_json_close(json, ']');
+    lm_json_close(json, '}');
+}
+
 void lm_json_provenance(struct lm_json *json, const struct lm_results *results)
 {
     lm_json_open(json, "provenance", '{');

@@ -12,6 +12,8 @@ void lm_json_sweep(struct lm_json *json, const struct lm_results *results);
 void lm_json_inference(struct lm_json *json, const struct lm_results *results);
 void lm_json_validation(struct lm_json *json, const struct lm_results *results);
 void lm_json_execution(struct lm_json *json, const struct lm_results *results);
+/* "model": who decided, why, and the candidates; nothing where there are none. */
+void lm_json_model(struct lm_json *json, const struct lm_results *results);
 void lm_json_provenance(struct lm_json *json, const struct lm_results *results);
 
 #endif

@@ -4,8 +4,7 @@
 #ifndef LM_PLAN_H
 #define LM_PLAN_H
 
-#include "command.h"
-#include "machine.h"
+#include "forecast.h"
 #include "model_decide.h"
 
 struct lm_plan {
@@ -13,15 +12,11 @@ struct lm_plan {
     struct lm_machine machine;
     char path[LM_MACHINE_PATH];
     const char *machine_path;
-    int sweep;              /* 1: the trials are a sweep file's, with a checkpoint; 0: `run`, by its options */
-    struct lm_trial *trial; /* owned, (trials) */
+    int sweep; /* 1: the trials are a sweep file's, with a checkpoint; 0: `run`, by its options */
     uint64_t trials;
-    double holdout, kept;           /* networks in the file */
-    double train, validation, test; /* samples */
-    double read;                    /* s: reading them here, just now */
-    struct lm_training_work *work;  /* owned, (works): trainings of one shape and block each */
-    size_t works;
-    double steps, epochs; /* of all */
+    double holdout, kept; /* networks in the file */
+    struct lm_forecast_samples samples;
+    struct lm_work work; /* owned */
 };
 
 /* ---- the whole ---- */

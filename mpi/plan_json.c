@@ -25,12 +25,12 @@ static void put_work(struct lm_json *json, const struct lm_plan *plan)
     lm_json_open(json, "work", '{');
     lm_json_text(json, "of", plan->sweep ? plan->call->options->operand[0] : "");
     lm_json_whole(json, "trials", (int64_t)plan->trials);
-    lm_json_double(json, "epochs", plan->epochs);
-    lm_json_double(json, "steps", plan->steps);
-    lm_json_double(json, "train", plan->train);
-    lm_json_double(json, "validation", plan->validation);
-    lm_json_double(json, "test", plan->test);
-    lm_json_double(json, "read_s", plan->read);
+    lm_json_double(json, "epochs", plan->work.epochs);
+    lm_json_double(json, "steps", plan->work.steps);
+    lm_json_double(json, "train", plan->samples.train);
+    lm_json_double(json, "validation", plan->samples.validation);
+    lm_json_double(json, "test", plan->samples.test);
+    lm_json_double(json, "read_s", plan->samples.read);
     lm_json_double(json, "file_bytes", lm_plan_file_bytes(plan));
     lm_json_close(json, '}');
 }

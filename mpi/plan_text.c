@@ -12,7 +12,7 @@ static void show_work(const struct lm_plan *plan)
     const struct lm_machine_key *key = &plan->machine.key;
     printf("machine    %s (%s%s%s)\n", plan->machine_path, key->cpu, key->gpu[0] ? "; GPU " : "; no GPU", key->gpu);
     printf("work       %" PRIu64 " trials, %.0f epochs of %.0f samples: %.4g steps; %.0f test samples\n", plan->trials,
-           plan->epochs, plan->train, plan->steps, plan->test);
+           plan->work.epochs, plan->samples.train, plan->work.steps, plan->samples.test);
     printf("file       about %.3g MB\n\n", 1e-6 * lm_plan_file_bytes(plan));
 }
 

@@ -27,20 +27,20 @@ const char *const lm_plan_part_name[LM_PLAN_PARTS] = {"start", "data", "train", 
 
 double lm_plan_file_bytes(const struct lm_plan *plan)
 {
-    double weights = plan->works ? plan->kept * 4.0 * (double)lm_network_floats(plan->work[0].shape) : 0.0;
-    return (double)plan->trials * ROW_BYTES + plan->epochs * 8.0 + weights + plan->test * SCORE_BYTES;
+    double weights = plan->work.kinds ? plan->kept * 4.0 * (double)lm_network_floats(plan->work.kind[0].shape) : 0.0;
+    return (double)plan->trials * ROW_BYTES + plan->work.epochs * 8.0 + weights + plan->samples.test * SCORE_BYTES;
 }
 
 double lm_plan_scored(const struct lm_plan *plan)
 {
-    return plan->sweep ? plan->validation : plan->validation + plan->test;
+    return plan->sweep ? plan->samples.validation : plan->samples.validation + plan->samples.test;
 }
 
 /* A tree: in each turn twice as many ranks have the samples. */
 static double share_data(const struct lm_plan *plan, double ranks)
 {
     const struct lm_copy_cost way = plan->machine.job.gather;
-    double bytes = (plan->train + plan->validation + plan->test) * SAMPLE_BYTES;
+    double bytes = (plan->samples.train + plan->samples.validation + plan->samples.test) * SAMPLE_BYTES;
     return ranks > 1.0 && way.rate > 0.0 ? ceil(log2(ranks)) * lm_time_copies(way, 1.0, bytes) : 0.0;
 }
 
@@ -48,14 +48,15 @@ static double share_data(const struct lm_plan *plan, double ranks)
 static double reference_training(const struct lm_plan *plan)
 {
     double flops = 0.0;
-    for (size_t k = 0; k < plan->works; k++)
-        flops += plan->work[k].replicas * plan->work[k].epochs * plan->train * lm_cost_step(plan->work[k].shape).flops;
+    for (size_t k = 0; k < plan->work.kinds; k++)
+        flops += plan->work.kind[k].replicas * plan->work.kind[k].epochs * plan->samples.train *
+                 lm_cost_step(plan->work.kind[k].shape).flops;
     return plan->trials ? lm_time_sequential(flops / (double)plan->trials, plan->machine.cpu.train[LM_CPU_REF]) : 0.0;
 }
 
 static double reference_scores(const struct lm_plan *plan, double samples)
 {
-    double flops = plan->works ? lm_cost_infer(plan->work[0].shape).flops : 0.0;
+    double flops = plan->work.kinds ? lm_cost_infer(plan->work.kind[0].shape).flops : 0.0;
     return lm_time_sequential(samples * flops, plan->machine.cpu.infer[LM_CPU_REF]);
 }
 
@@ -67,8 +68,8 @@ static double validate(const struct lm_plan *plan, double ranks, double early)
     double one = reference_training(plan), again = ceil(replicas / ranks) * one;
     if (!plan->sweep && replicas > 0.0 && fmin(replicas, ranks) == 1.0)
         again -= fmin(one, early);
-    return again + reference_scores(plan, replicas * (plan->validation + plan->test)) +
-           reference_scores(plan, (1.0 + FLOAT64_SCORES) * plan->test);
+    return again + reference_scores(plan, replicas * (plan->samples.validation + plan->samples.test)) +
+           reference_scores(plan, (1.0 + FLOAT64_SCORES) * plan->samples.test);
 }
 
 /* The bytes, and what HDF5 takes for a file and for each trial in it. A sweep has written all of it before, into its
@@ -88,7 +89,7 @@ struct lm_plan_whole lm_plan_whole(const struct lm_plan *plan, const struct lm_p
     const struct lm_machine *m = &plan->machine;
     double *part = whole.part;
     part[LM_PLAN_START] = m->job.start + (p->gpu ? m->gpu.context : 0.0);
-    part[LM_PLAN_DATA] = plan->read + share_data(plan, ranks);
+    part[LM_PLAN_DATA] = plan->samples.read + share_data(plan, ranks);
     part[LM_PLAN_TRAIN] = p->seconds - p->scoring;
     part[LM_PLAN_SCORE] = p->scoring;
     part[LM_PLAN_GATHER] = lm_time_gather(m, ranks, lm_plan_file_bytes(plan));
@@ -103,7 +104,7 @@ static int find(const struct lm_plan *plan, const char *device, const char *wher
                 struct lm_prediction *found)
 {
     struct lm_prediction p[LM_PREDICTIONS];
-    int n = lm_predict_train(&plan->machine, plan->work, plan->works, lm_plan_scored(plan), ranks, p);
+    int n = lm_predict_train(&plan->machine, plan->work.kind, plan->work.kinds, lm_plan_scored(plan), ranks, p);
     for (int k = 0; k < n; k++)
         if (strcmp(p[k].device, device) == 0 && strcmp(p[k].where, where) == 0) {
             *found = p[k];

@@ -25,6 +25,21 @@ void lm_report_head(const struct lm_call *call, FILE *f)
 
 /* ---- ranks ---- */
 
+/* Who does each phase, and who decided that. */
+static void report_choice(const struct lm_results *results, FILE *f)
+{
+    const char *before = "devices    ";
+    for (size_t k = 0; k < results->n_model; k++) {
+        const struct lm_model_row *row = &results->model[k];
+        if (!row->chosen)
+            continue;
+        fprintf(f, "%s%s on %s", before, row->phase, row->device);
+        before = ", ";
+    }
+    if (results->n_model > 0)
+        fprintf(f, " (%s)\n", results->decided_by);
+}
+
 /* Consecutive ranks with the same host and device are one line. */
 void lm_report_ranks(const struct lm_results *results, FILE *f)
 {
@@ -44,6 +59,7 @@ void lm_report_ranks(const struct lm_results *results, FILE *f)
         fprintf(f, "%-11s %-32s %s%s%s%s%s%s\n", range, rank->host, rank->device, rank->uuid[0] ? " " : "", rank->uuid,
                 rank->pci[0] ? " " : "", rank->pci, rank->shared ? " (shared)" : "");
     }
+    report_choice(results, f);
 }
 
 /* ---- data and trials ---- */

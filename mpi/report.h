@@ -32,7 +32,7 @@ int lm_report_run(const struct lm_report_input *input, struct lm_error *err);
 
 /* The parts, for other commands too. */
 void lm_report_head(const struct lm_call *call, FILE *f);
-void lm_report_ranks(const struct lm_results *results, FILE *f);
+void lm_report_ranks(const struct lm_results *results, FILE *f);      /* and who does what, where that is known */
 void lm_report_weights(const struct lm_report_input *input, FILE *f); /* infer: the file and the trial */
 void lm_report_letters(const struct lm_results *results, FILE *f);
 void lm_report_confusion(const struct lm_results *results, FILE *f);

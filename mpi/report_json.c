@@ -25,6 +25,7 @@ void lm_report_json(const struct lm_report_input *input, FILE *f)
     lm_json_inference(&json, input->results);
     lm_json_validation(&json, input->results);
     lm_json_execution(&json, input->results);
+    lm_json_model(&json, input->results);
     lm_json_open(&json, "seconds", '{');
     lm_json_double(&json, "start_up", input->times->start);
     lm_json_double(&json, "train", input->times->train);

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "devices.h"
+#include "forecast.h"
 #include "gpu.h"
 #include "job.h"
 #include "keep.h"
@@ -136,6 +136,7 @@ static int train(struct run *run)
     lm_detail(world, "train: %.3f s on %s", run->job.seconds[LM_PHASE_TRAIN], run->job.backend->name);
     LM_MPI(world, MPI_Barrier(world->comm));
     run->job.times.train = lm_now() - start;
+    lm_job_trained(&run->job);
     int code = world->rank == 0 ? lm_keeper_finish(&run->keeper, &err) : LM_OK;
     hand_over(run);
     return lm_agree(world, code, &err);
@@ -149,10 +150,43 @@ static int allocate(struct run *run)
     return lm_agree(run->job.call->world, lm_results_allocate(trials, &run->job.results, &err), &err);
 }
 
+/* Who does it, now that the number of samples is known. */
+static int decide(struct run *run)
+{
+    struct lm_job *job = &run->job;
+    const struct lm_options *options = job->call->options;
+    struct lm_work work = {0};
+    struct lm_error err;
+    int code = job->call->world->rank == 0 ? lm_forecast_axes(options, &work, &err) : LM_OK;
+    if ((code = lm_agree(job->call->world, code, &err)) == LM_OK) {
+        lm_work_end(&work, (double)job->problem.train.n, 1.0);
+        code = lm_job_decide(job, &work, (double)(job->problem.validation.n + job->problem.test.n),
+                             lm_grid_trial(&options->grid, 0).shape);
+    }
+    lm_work_free(&work);
+    return code;
+}
+
+/* ---- --dry-run ---- */
+
+static int plan_on_rank_0(const struct lm_call *call, struct lm_place place, struct lm_error *err)
+{
+    struct lm_work work = {0};
+    int code = lm_report_plan(call, err);
+    if (code == LM_OK && (code = lm_forecast_axes(call->options, &work, err)) == LM_OK) {
+        lm_forecast_show(call, place, &work, call->options->holdout, 1);
+        code = lm_flush_stdout(err);
+    }
+    lm_work_free(&work);
+    return code;
+}
+
 static int plan(const struct lm_call *call)
 {
     struct lm_error err;
-    return lm_agree(call->world, call->world->rank == 0 ? lm_report_plan(call, &err) : LM_OK, &err);
+    struct lm_place place;
+    lm_place_find(call->world, 0, &place);
+    return lm_agree(call->world, call->world->rank == 0 ? plan_on_rank_0(call, place, &err) : LM_OK, &err);
 }
 
 int lm_command_run(const struct lm_call *call)
@@ -163,10 +197,11 @@ int lm_command_run(const struct lm_call *call)
     if (call->options->dry_run)
         return plan(call);
     job->times.start = lm_now() - call->start;
-    if ((code = lm_devices_backend(call, &job->backend)) == LM_OK && (code = allocate(&run)) == LM_OK &&
-        (code = lm_prepare_ranks(call->world, job->backend, &job->results)) == LM_OK &&
+    if ((code = lm_decide_begin(call, &job->decide)) == LM_OK && /* what was asked for is there */
+        (code = allocate(&run)) == LM_OK &&
         (code = lm_prepare_output(call, &job->output)) == LM_OK && /* before any work */
         (code = lm_job_load(job)) == LM_OK &&                      /* rank 0 reads, all receive */
+        (code = decide(&run)) == LM_OK &&                          /* --device auto: by the model, or by a rule */
         (code = lm_job_open_backend(job)) == LM_OK &&              /* with the threads this rank may use */
         (code = open_file(&run)) == LM_OK &&                       /* losses and weights stream into it */
         (code = train(&run)) == LM_OK &&                           /* ranks take trials as they are free */

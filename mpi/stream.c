@@ -126,6 +126,11 @@ uint64_t lm_stream_bytes(const struct lm_packed_layout *layout)
            3 * message_bytes(plan.samples, plan.blocks_a_chunk);
 }
 
+size_t lm_stream_chunk(const struct lm_packed_layout *layout)
+{
+    return make_plan(layout, 1).samples;
+}
+
 /* ---- time ---- */
 
 /* Books what has passed since the last call. */

@@ -42,6 +42,9 @@ struct lm_stream {
 /* The status is the same on all ranks; the rank that failed has said why. Spots still wait afterwards. */
 int lm_stream_run(struct lm_stream *stream);
 
+/* Samples that a rank scores at once; the file's last chunk may have fewer. */
+size_t lm_stream_chunk(const struct lm_packed_layout *layout);
+
 /* The bytes that this takes on rank 0, at most, besides what HDF5 and MPI take. */
 uint64_t lm_stream_bytes(const struct lm_packed_layout *layout);
 

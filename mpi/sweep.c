@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "devices.h"
 #include "ending.h"
+#include "forecast.h"
 #include "gpu.h"
 #include "prepare.h"
 #include "stop.h"
@@ -25,11 +25,48 @@ static int plan(struct lm_sweep *sweep)
     return lm_agree(world, code, &err);
 }
 
+static int work_of(struct lm_sweep *sweep, struct lm_work *work, struct lm_error *err)
+{
+    return lm_forecast_sweep(&sweep->spec, sweep->job.results.trial, sweep->n, work, err);
+}
+
+static int show_plan(struct lm_sweep *sweep, struct lm_place place, struct lm_error *err)
+{
+    struct lm_work work = {0};
+    int code = lm_sweep_show_plan(sweep, err);
+    if (code == LM_OK && (code = work_of(sweep, &work, err)) == LM_OK) {
+        lm_forecast_show(sweep->job.call, place, &work, sweep->spec.holdout, 0);
+        code = lm_flush_stdout(err);
+    }
+    lm_work_free(&work);
+    return code;
+}
+
 static int dry_run(struct lm_sweep *sweep)
 {
     struct lm_error err;
+    struct lm_place place;
     const struct lm_world *world = sweep->job.call->world;
-    return lm_agree(world, world->rank == 0 ? lm_sweep_show_plan(sweep, &err) : LM_OK, &err);
+    lm_place_find(world, 0, &place);
+    return lm_agree(world, world->rank == 0 ? show_plan(sweep, place, &err) : LM_OK, &err);
+}
+
+/* Of a sweep that goes on, what is left: of each kind of trainings the same part. */
+static int decide(struct lm_sweep *sweep)
+{
+    struct lm_job *job = &sweep->job;
+    const struct lm_world *world = job->call->world;
+    struct lm_work work = {0};
+    struct lm_error err;
+    double left = sweep->total > 0 ? 1.0 - (double)sweep->done / (double)sweep->total : 1.0;
+    int code = lm_agree(world, world->rank == 0 ? work_of(sweep, &work, &err) : LM_OK, &err);
+    if (code == LM_OK) {
+        lm_work_end(&work, (double)job->problem.train.n, left);
+        code = lm_job_decide(job, &work, (double)job->problem.validation.n,
+                             sweep->n ? job->results.trial[0].shape : (struct lm_shape){32, 16});
+    }
+    lm_work_free(&work);
+    return code;
 }
 
 static int name_files(struct lm_sweep *sweep, struct lm_error *err)
@@ -125,6 +162,8 @@ static int train(struct lm_sweep *sweep)
     lm_gpu_range_end();
     lm_detail(world, "train: %.3f s on %s", job->seconds[LM_PHASE_TRAIN], job->backend->name);
     job->times.train = lm_now() - start;
+    if (code == LM_OK)
+        lm_job_trained(job);
     return code;
 }
 
@@ -212,14 +251,15 @@ static int story(struct lm_sweep *sweep)
     if (call->options->dry_run)
         return dry_run(sweep);
     job->times.start = lm_now() - call->start;
-    if ((code = lm_devices_backend(call, &job->backend)) != LM_OK ||
-        (code = lm_prepare_ranks(call->world, job->backend, &job->results)) != LM_OK ||
+    if ((code = lm_decide_begin(call, &job->decide)) != LM_OK ||
         (code = lm_prepare_output(call, &job->output)) != LM_OK || /* one run at a time */
-        (code = lm_job_load(job)) != LM_OK || (code = lm_job_open_backend(job)) != LM_OK ||
+        (code = lm_job_load(job)) != LM_OK ||
         (code = open_checkpoint(sweep, &nothing_to_do)) != LM_OK) /* what is known already */
         return code;
     if (nothing_to_do)
         return say_nothing_to_do(sweep);
+    if ((code = decide(sweep)) != LM_OK || (code = lm_job_open_backend(job)) != LM_OK)
+        return code;
     if ((code = train(sweep)) == LM_STOPPED) /* round by round, all into the checkpoint */
         return stopped(sweep);
     if (code != LM_OK || (code = finish(sweep)) != LM_OK || /* from there into the file */

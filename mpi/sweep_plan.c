@@ -99,20 +99,6 @@ static double longest_losses(const struct lm_sweep *sweep)
     return (double)sweep->n * (double)lm_sweep_longest(sweep) * sizeof(double);
 }
 
-/* Halving goes on from where a trial stood, so that a trial that survives trains its last rung's epochs in all. */
-static double halving_epochs(const struct lm_sweep *sweep)
-{
-    double sum = 0.0;
-    uint32_t before = 0;
-    uint64_t n = sweep->n;
-    for (size_t rung = 0; rung < sweep->spec.n_rungs; rung++) {
-        sum += (double)n * (double)(sweep->spec.rung[rung] - before);
-        before = sweep->spec.rung[rung];
-        n = lm_sweep_kept(&sweep->spec, n);
-    }
-    return sum;
-}
-
 /* The checkpoint has the weights of trials that were among the best when they came in, K (1 + ln(n/K)) of n in a random
  * order, and those of all but the last rung. */
 static double state_bytes(const struct lm_sweep *sweep, double network)
@@ -143,7 +129,7 @@ static struct sizes measure(const struct lm_sweep *sweep)
         all += (double)lm_network_floats(trial.shape) * sizeof(float);
     }
     if (sweep->spec.n_rungs)
-        sizes.epochs = halving_epochs(sweep);
+        sizes.epochs = lm_sweep_halving_epochs(&sweep->spec, sweep->n);
     if (sweep->spec.keep == LM_KEEP_ALL)
         sizes.weights = all;
     else if (sweep->spec.keep == LM_KEEP_TOP && sweep->n > sizes.faults)

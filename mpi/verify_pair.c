@@ -2,7 +2,7 @@
  *
  * Compared: the data (digest, split, normalisation), every trial's hyperparameters and outcome, every loss, every kept
  * weight, every score and prediction; of sweeps also how they searched, rungs, configurations and leaderboard. Not
- * compared: who did it where, when and how fast (/execution, /provenance), and /validation.
+ * compared: who did it where, when and how fast (/execution, /model, /provenance), and /validation.
  */
 #include <math.h>
 #include <stdio.h>

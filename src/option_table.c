@@ -137,11 +137,11 @@ static int read_format(const struct lm_option *o, const char *text, struct lm_op
 
 static int read_table(const struct lm_option *o, const char *text, struct lm_options *options, struct lm_error *err)
 {
-    static const char *const word[] = {"trials",    "loss",  "scores",         "confusion",  "validation",
-                                       "execution", "ranks", "configurations", "leaderboard"};
+    static const char *const word[] = {"trials",    "loss",  "scores", "confusion",      "validation",
+                                       "execution", "ranks", "model",  "configurations", "leaderboard"};
     static const struct lm_option named = {.name = "table",
                                            .argument = "trials|loss|scores|confusion|validation|execution|"
-                                                       "ranks|configurations|leaderboard"};
+                                                       "ranks|model|configurations|leaderboard"};
     (void)o;
     if (one_of(&named, text, word, sizeof word / sizeof *word, err) < 0)
         return LM_BAD_INPUT;
@@ -362,8 +362,9 @@ const struct lm_option lm_option_table[] = {
     {"out", 'o', "FILE", RUN | SWEEP | INFER, read_out, write_out, 0, NULL,
      "results file (default: results/libras_<Slurm job or UTC time>.h5)"},
     {"device", 0, "NAME", RUN | SWEEP | INFER, read_device, write_device, 0, "auto",
-     "auto, cpu, gpu, or a variant that `libras_mpi info` lists, such as cpu-ref or gpu:batch; what was asked for is "
-     "used, or the run ends with 4"},
+     "auto (by the performance model where this machine is calibrated, else a GPU if there is one), cpu, gpu, or a "
+     "variant that `libras_mpi info` lists, such as cpu-ref or gpu:batch; what was asked for is used, or the run ends "
+     "with 4"},
     {"learning-rate", 0, "AXIS", RUN | PLAN, read_axis, write_axis, 0, "0.02", "step of the gradient descent"},
     {"decay", 0, "AXIS", RUN | PLAN, read_axis, write_axis, 1, "1",
      "the learning rate is multiplied by it after each epoch"},
@@ -407,7 +408,7 @@ const struct lm_option lm_option_table[] = {
     {"trial", 0, "T", INFER | PREDICT | EXPORT, read_trial, write_trial, 0, NULL,
      "whose weights (default: the file's own choice, else the first that has weights)"},
     {"table", 0, "TABLE", EXPORT, read_table, NULL, 0, "trials",
-     "with --format csv: trials, loss, scores, confusion, validation, execution or ranks; of a sweep also "
+     "with --format csv: trials, loss, scores, confusion, validation, execution, ranks or model; of a sweep also "
      "configurations or leaderboard"},
     {"data", 'd', "DIR", SYNTH, read_data, write_data, 0, NULL,
      "with --packed: pack the images of this folder, in its order, instead of drawing"},

@@ -90,6 +90,16 @@ int lm_results_check(struct lm_results *results, const struct lm_check *check, s
     return LM_OK;
 }
 
+int lm_results_model(struct lm_results *results, const struct lm_model_row *row, struct lm_error *err)
+{
+    struct lm_model_row *rows = grown(results->model, results->n_model, sizeof *rows);
+    if (!rows)
+        return lm_fail_memory(err, sizeof *rows, "a prediction");
+    results->model = rows;
+    results->model[results->n_model++] = *row;
+    return LM_OK;
+}
+
 int lm_results_by_accuracy(const struct lm_results *results)
 {
     return strcmp(results->objective, "validation_accuracy") == 0;
@@ -140,5 +150,6 @@ void lm_results_free(struct lm_results *results)
     free(results->sample_rank);
     free(results->checks);
     free(results->ranks);
+    free(results->model);
     *results = (struct lm_results){.inference_trial = -1};
 }

@@ -73,6 +73,18 @@ struct lm_leader {
     double validation_loss, validation_accuracy, test_loss, test_accuracy;
 };
 
+/* A row of /model: a way to do a phase, as it was predicted, and measured if it is the one that ran. */
+struct lm_model_row {
+    char phase[16];                    /* "train", "infer" */
+    char device[32], where[48];        /* "gpu:fast", "weights in registers"; where: "" if nothing was predicted */
+    double predicted, bound, measured; /* s; NaN: not predicted, does not fit, did not run */
+    uint8_t chosen;                    /* 1: it ran */
+    double regret; /* of the chosen one: measured over the least predicted of another device's, minus
+                    * 1, never below 0; else NaN */
+    double size;   /* of the phase: training steps, samples */
+    double factor; /* of the history, that predicted has in it; 1: none */
+};
+
 struct lm_results {
     char created[32]; /* UTC, ISO 8601: "2026-11-30T12:00:00Z" */
     char *title;      /* owned */
@@ -136,6 +148,12 @@ struct lm_results {
 
     size_t n_ranks;
     struct lm_rank *ranks; /* owned */
+
+    /* /model, where a run predicted its times, or chose without; n_model 0: the file has no such group */
+    size_t n_model;
+    struct lm_model_row *model; /* owned: the phases in their order */
+    char decided_by[40];        /* "model", "model and history", "asked for", "rule: no calibration", ... */
+    char decision[640];         /* why, in a line; "": nothing was to be decided */
 };
 
 /* Room for n trials with status "not run"; everything else zero. */
@@ -143,6 +161,7 @@ int lm_results_allocate(uint64_t n_trials, struct lm_results *out, struct lm_err
 int lm_results_note(struct lm_results *results, const char *name, const char *value, struct lm_error *err);
 const char *lm_results_find_note(const struct lm_results *results, const char *name); /* NULL if not there */
 int lm_results_check(struct lm_results *results, const struct lm_check *check, struct lm_error *err);
+int lm_results_model(struct lm_results *results, const struct lm_model_row *row, struct lm_error *err);
 void lm_results_free(struct lm_results *results);
 /* Makes the configurations, and the leaderboard of the best k trials by results->objective, from trials, outcomes and
  * rungs (statistics.h); older ones are replaced. */

@@ -271,6 +271,8 @@ static int put_all(struct lm_results_writer *writer, const struct lm_results *re
         status = put_validation(writer->group[LM_GROUP_VALIDATION], results, err);
     if (status == LM_OK)
         status = put_execution(writer->group[LM_GROUP_EXECUTION], results, err);
+    if (status == LM_OK)
+        status = lm_results_put_model(writer, results, err);
     return status == LM_OK ? lm_results_put_sweep(writer, results, err) : status;
 }
 

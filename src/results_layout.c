@@ -130,6 +130,25 @@ const struct lm_table lm_layout_rank = {rank_columns, COUNT(rank_columns), sizeo
 
 const struct lm_column lm_layout_sample_rank = {"sample_rank", "sample", "rank that scored it", .kind = LM_KIND_I32};
 
+/* ---- /model ---- */
+
+static const struct lm_column model_columns[] = {
+    {"phase", "candidate", "part of the run", CHARS(lm_model_row, phase)},
+    {"device", "candidate", "name of the backend", CHARS(lm_model_row, device)},
+    {"where", "candidate", "where the weights are, or how many cores", CHARS(lm_model_row, where)},
+    {"predicted", "candidate", "predicted time", "s", LM_KIND_F64, MEMBER(lm_model_row, predicted)},
+    {"bound", "candidate", "predicted time if nothing overlapped and nothing had a fixed cost", "s", LM_KIND_F64,
+     MEMBER(lm_model_row, bound)},
+    {"measured", "candidate", "measured time of the one that ran", "s", LM_KIND_F64, MEMBER(lm_model_row, measured)},
+    {"chosen", "candidate", "1: it ran", .kind = LM_KIND_U8, MEMBER(lm_model_row, chosen)},
+    {"regret", "candidate", "measured over the least predicted of the others, minus 1", .kind = LM_KIND_F64,
+     MEMBER(lm_model_row, regret)},
+    {"size", "candidate", "training steps, or samples", .kind = LM_KIND_F64, MEMBER(lm_model_row, size)},
+    {"factor", "candidate", "of earlier runs, which predicted has in it", .kind = LM_KIND_F64,
+     MEMBER(lm_model_row, factor)},
+};
+const struct lm_table lm_layout_model = {model_columns, COUNT(model_columns), sizeof(struct lm_model_row)};
+
 /* ---- /validation ---- */
 
 static const struct lm_column check_columns[] = {

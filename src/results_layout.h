@@ -21,6 +21,8 @@ extern const struct lm_table lm_layout_execution; /* of struct lm_trial_executio
 extern const struct lm_table lm_layout_check;     /* of struct lm_check, in /validation */
 extern const struct lm_table lm_layout_rank;      /* of struct lm_rank, in /execution */
 
+extern const struct lm_table lm_layout_model; /* of struct lm_model_row, in /model, which is optional */
+
 /* The groups of a sweep, which are optional. */
 extern const struct lm_table lm_layout_parameters;    /* of struct lm_trial, in /configurations: all but the seed */
 extern const struct lm_table lm_layout_configuration; /* of struct lm_configuration, in /configurations */

@@ -402,8 +402,8 @@ static int load_execution(struct lm_results_reader *reader, struct lm_results *o
 static int load_steps(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err)
 {
     static int (*const step[])(struct lm_results_reader *, struct lm_results *, struct lm_error *) = {
-        load_root,      load_provenance, load_dataset,   load_trials,          load_kept,
-        load_inference, load_validation, load_execution, lm_results_load_sweep};
+        load_root,      load_provenance, load_dataset,   load_trials,           load_kept,
+        load_inference, load_validation, load_execution, lm_results_load_model, lm_results_load_sweep};
     int status = LM_OK;
     for (size_t i = 0; i < sizeof step / sizeof step[0] && status == LM_OK; i++)
         status = step[i](reader, out, err);

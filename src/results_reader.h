@@ -48,6 +48,9 @@ int lm_results_get_length(struct lm_h5_source *source, hid_t group, const char *
 /* What a sweep adds, where it is there (results_sweep.c). After the trials. */
 int lm_results_load_sweep(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err);
 
+/* /model, where it is there (results_model.c). */
+int lm_results_load_model(struct lm_results_reader *reader, struct lm_results *out, struct lm_error *err);
+
 /* Opens them, if they are not: shapes and types are then known to be right. */
 int lm_results_open_scores(struct lm_results_reader *reader, struct lm_error *err);
 void lm_results_close_stored_scores(struct lm_results_reader *reader);

@@ -56,6 +56,9 @@ int lm_results_put_table(hid_t group, const struct lm_table *table, const void *
 /* /trials/rung, /sweep and /configurations, where the results have them: results_sweep.c. */
 int lm_results_put_sweep(struct lm_results_writer *writer, const struct lm_results *results, struct lm_error *err);
 
+/* /model, where the results have rows of it: results_model.c. */
+int lm_results_put_model(struct lm_results_writer *writer, const struct lm_results *results, struct lm_error *err);
+
 /* A scale of the 15 letters. */
 int lm_results_put_classes(hid_t group, const char *name, const char *long_name, struct lm_error *err);
 

@@ -32,3 +32,15 @@ uint64_t lm_sweep_kept(const struct lm_sweep_spec *spec, uint64_t n)
     uint64_t kept = (keep * n + billion - 1) / billion;
     return kept > 1 ? kept : 1;
 }
+
+double lm_sweep_halving_epochs(const struct lm_sweep_spec *spec, uint64_t n)
+{
+    double sum = 0.0;
+    uint32_t before = 0;
+    for (size_t k = 0; k < spec->n_rungs; k++) {
+        sum += (double)n * (double)(spec->rung[k] - before);
+        before = spec->rung[k];
+        n = lm_sweep_kept(spec, n);
+    }
+    return sum;
+}

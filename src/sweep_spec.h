@@ -57,6 +57,10 @@ void lm_sweep_spec_free(struct lm_sweep_spec *spec);
  * (0.33 of 100 are 33). n <= LM_MAX_TRIALS. */
 uint64_t lm_sweep_kept(const struct lm_sweep_spec *spec, uint64_t n);
 
+/* Epochs that halving trains of n trials together, where none diverges: a trial that goes on trains no epoch twice. 0
+ * without halving. */
+double lm_sweep_halving_epochs(const struct lm_sweep_spec *spec, uint64_t n);
+
 /* How many trials are drawn, before repeats are dropped; of a grid, its size. LM_MAX_TRIALS + 1 means more. */
 uint64_t lm_sweep_drawn(const struct lm_sweep_spec *spec);
 

@@ -56,6 +56,7 @@ def need(*modules):
     # As in lib.sh: a folder of this test's, never empty, for Open MPI's own files.
     mpi = scratch / "mpi"
     (mpi / f"ompi.{os.uname().nodename.split('.')[0]}.{os.getuid()}" / "keep").mkdir(parents=True)
+    mpi.chmod(0o1777)
     os.environ["OMPI_MCA_orte_tmpdir_base"] = str(mpi)
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -374,6 +374,43 @@ def _machine(context: Context, section: Section) -> None:
         section.pieces.append(table(["host", "device", "ranks"], rows, "", (2,)))
 
 
+# Columns of /model as its writer names them, and what stands above them.
+MODEL_COLUMNS = {
+    "phase": "phase",
+    "device": "device",
+    "where": "where",
+    "predicted": "predicted (s)",
+    "bound": "bound (s)",
+    "measured": "measured (s)",
+    "regret": "regret",
+}
+
+
+def _model_cell(value: object) -> str:
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}" if np.isfinite(value) else "&ndash;"
+    return esc(value)
+
+
+def _model_table(model: pictures_machine.Model) -> str:
+    """The candidates of each phase, the one that ran in bold; of a file with other columns all of them, folded."""
+    rows = model.rows
+    names = [name for name in MODEL_COLUMNS if name in rows]
+    n = len(next(iter(rows.values())))
+    most = 40
+    if "chosen" not in rows or len(names) < len(MODEL_COLUMNS):
+        head = list(rows)
+        cells = [[_model_cell(rows[h][k]) for h in head] for k in range(min(n, most))]
+        title = f"The {n:,} rows" if n <= most else f"The first {most} of {n:,} rows"
+        return folded(title, table([esc(h) for h in head], cells))
+    cells = [[_model_cell(rows[h][k]) for h in names] for k in range(min(n, most))]
+    for k, row in enumerate(cells):
+        if rows["chosen"][k]:
+            cells[k] = [f"<b>{cell}</b>" for cell in row]
+    caption = "In bold what ran. The bound lets nothing overlap; the regret is what a better choice would have saved."
+    return table([MODEL_COLUMNS[name] for name in names], cells, caption, (3, 4, 5, 6))
+
+
 def _model(context: Context, section: Section) -> None:
     model = pictures_machine.load_model(context.results)
     if model is None:
@@ -383,22 +420,14 @@ def _model(context: Context, section: Section) -> None:
     section.pieces.append(
         picture
         if picture
-        else notice("<code>/model</code> has no pair of columns of predicted and measured seconds to draw.")
+        else notice("Nothing was both predicted and measured: <code>libras_mpi calibrate</code> makes predictions possible.")
     )
     if model.single:
         section.pieces.append(
             table(["what", "value"], [[esc(k), esc(v)] for k, v in model.single.items()], kind="names")
         )
     if model.rows:
-        head = list(model.rows)
-        n = len(model.rows[head[0]])
-        rows = [
-            [esc(f"{model.rows[h][k]:.5g}" if model.rows[h].dtype.kind == "f" else model.rows[h][k]) for h in head]
-            for k in range(min(n, 40))
-        ]
-        section.pieces.append(
-            folded(f"The {n:,} rows" if n <= 40 else f"The first 40 of {n:,} rows", table([esc(h) for h in head], rows))
-        )
+        section.pieces.append(_model_table(model))
 
 
 def _checks(context: Context, section: Section) -> None:

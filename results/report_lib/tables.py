@@ -160,6 +160,15 @@ def ranks(results: Results) -> "pd.DataFrame":
     return frame
 
 
+def model(results: Results) -> "pd.DataFrame":
+    """A row a candidate of a phase: predicted, measured, chosen."""
+    shape = results.shape("model/candidate")
+    names = {"phase": "phase", "device": "device", "where": "where"}
+    names.update({f"{n}_s": n for n in ("predicted", "bound", "measured")})
+    names.update({n: n for n in ("chosen", "regret", "size", "factor")})
+    return _frame(results, "model", names, shape[0] if shape else 0, "candidate").drop(columns="candidate")
+
+
 def _present(results: Results, group: str, names: tuple[str, ...]) -> dict[str, str]:
     return {name: name for name in names if results.has(f"{group}/{name}")}
 
@@ -188,10 +197,12 @@ TABLES: dict[str, Callable[[Results], "pd.DataFrame"]] = {
     "validation": validation,
     "execution": execution,
     "ranks": ranks,
+    "model": model,
     "configurations": configurations,
     "leaderboard": leaderboard,
 }
-OF_A_SWEEP = {"configurations": "configurations", "leaderboard": "sweep"}  # not written for files that lack the group
+# The group of a table that a file may lack: the table is then not written.
+OPTIONAL = {"model": "model/candidate", "configurations": "configurations", "leaderboard": "sweep"}
 
 
 def parquet_engine() -> Optional[str]:
@@ -234,7 +245,7 @@ def names(results: Results, prefix: str, csv: bool, parquet: bool) -> list[str]:
 
 
 def _present_tables(results: Results) -> list[str]:
-    return [name for name in TABLES if name not in OF_A_SWEEP or results.has(OF_A_SWEEP[name])]
+    return [name for name in TABLES if name not in OPTIONAL or results.has(OPTIONAL[name])]
 
 
 def _new_pandas() -> bool:

@@ -94,6 +94,18 @@ def learning_rate(np, trial):
     return np.float32(0.01) * np.float32(trial % 7 + 1)
 
 
+def check_model(np, data):
+    nan = float("nan")
+    equal(list(data("model", "phase")), ["train", "train", "infer", "infer"], "phase")
+    equal(list(data("model", "device")), ["cpu:avx2", "gpu:fast"] * 2, "device")
+    equal(list(data("model", "where")), ["um núcleo", ""] * 2, "where")
+    equal(list(data("model", "chosen")), [1, 0, 1, 0], "chosen")
+    equal(list(data("model", "size")), [1000, 1001, 1002, 1003], "size")
+    for name, values in (("predicted", [0.25, 0.5, 0.75, nan]), ("bound", [2, 3, 4, 5]), ("measured", [0.5, nan, 2.5, nan]),
+                         ("regret", [0, nan, 0.25, nan]), ("factor", [1, 2, 3, 4])):
+        must(np.array_equal(data("model", name), values, equal_nan=True), name)
+
+
 def check_values(np, data, trials, epochs, samples):
     """data(group, name) is the array of a data set, text as str."""
     failed = np.arange(trials) % 5 == 4
@@ -122,6 +134,7 @@ def check_values(np, data, trials, epochs, samples):
     equal(list(data("execution", "trial_seconds")), [0.25 * (t + 1) for t in range(trials)], "trial_seconds")
     equal(list(data("execution", "rank_host")), ["nó0", "nó1"], "rank_host")
     equal(list(data("execution", "phase")), ["data", "train", "infer", "gather", "validate"], "phase")
+    check_model(np, data)
     for offset, shape, hidden1 in ((0, "64-32-16-15", 32), (1, "64-16-16-15", 16)):
         group = "weights/" + shape
         kept = data(group, "trial")

@@ -113,7 +113,7 @@ says(
     "default",
     page,
     "One setting, so there is nothing to rank",
-    "The file has no /model",
+    "decided_by",
     "5 checks passed",
     "64-32-16-15",
     "--seed 1:32",
@@ -332,7 +332,8 @@ says(
 )
 
 
-def add_model(file):
+def add_model(file):  # with other columns than the program's: they are shown as they are
+    del file["model"]
     model = file.create_group("model")
     model.create_dataset("phase", data=["train", "infer", "train"], dtype=h5py.string_dtype())
     model.create_dataset("device", data=["cpu", "cpu", "gpu"], dtype=h5py.string_dtype())
@@ -343,6 +344,29 @@ def add_model(file):
 
 page = page_of("a model", copy(one, "model.h5", add_model))
 says("a model", page, "Median error 4.5 %, worst 9.1 %, over 2 times", "cpu <fast>")
+says("no model", page_of("no model", copy(one, "no-model.h5", lambda file: file.pop("model"))), "The file has no /model")
+
+
+def forget(file):  # as without a calibration
+    file["model/predicted"][...] = np.nan
+
+
+says("no predictions", page_of("no predictions", copy(one, "forgotten.h5", forget)), "Nothing was both predicted and measured",
+     "libras_mpi calibrate")
+
+
+def predict(file):  # as the program writes it, of a machine that is calibrated
+    model = file["model"]
+    model["predicted"][...] = [0.5, 0.001]
+    model["measured"][...] = [0.55, 0.001]
+    model["bound"][...] = [0.75, 0.25]
+    model["regret"][0] = 0.0625
+    model.attrs["decided_by"] = "model & history"
+
+
+page = page_of("the program's model", copy(one, "predicted.h5", predict))
+says("the program's model", page, "Median error 4.5 %, worst 9.1 %, over 2 times", "predicted (s)", "0.0625", "model & history",
+     "In bold what ran")
 
 # ---- data that are not at hand, or others
 moved = copy(one, "moved.h5", lambda file: file["dataset/path"].__setitem__((), "/nowhere/<b>x</b>"))

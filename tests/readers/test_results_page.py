@@ -209,7 +209,7 @@ else:
     tap.check("the notebook's cells run (no nbclient)", not problem, problem)
 
 # ---- tidy tables: those of export
-TABLES = ("trials", "loss", "scores", "confusion", "validation", "execution", "ranks")
+TABLES = ("trials", "loss", "scores", "confusion", "validation", "execution", "ranks", "model")
 pack, streamed = tap.scratch / "unlabelled.pack", tap.scratch / "unlabelled.h5"
 tap.program("synth", pack, "--packed", "u8", "-n", 10, "--no-labels")
 tap.program("infer", path, "--data", pack, "-q", "-o", streamed)

@@ -45,6 +45,13 @@ EXPECTED.update({
 })
 for name, kind in (("name", TEXT), ("compared", "u8"), ("mismatches", "u8"), ("max_abs_error", "f8"), ("result", TEXT)):
     EXPECTED[f"validation/{name}"] = ((5,), kind)
+with h5py.File(path) as made_file:  # as many as there are CPUs' ways, if this machine is calibrated; else a row a phase
+    C = len(made_file["model/candidate"])
+tap.check("h5py: candidates of two phases", C >= 2, C)
+for name, kind in (("phase", TEXT), ("device", TEXT), ("where", TEXT), ("predicted", "f8"), ("bound", "f8"),
+                   ("measured", "f8"), ("chosen", "u1"), ("regret", "f8"), ("size", "f8"), ("factor", "f8"),
+                   ("candidate", "i8")):
+    EXPECTED[f"model/{name}"] = ((C,), kind)
 for h1, h2 in ((32, 16), (8, 4)):
     group = f"weights/64-{h1}-{h2}-15"
     EXPECTED[f"{group}/trial"] = ((K,), "i8")
@@ -63,7 +70,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("error")
     file = h5py.File(path, "r")
     tap.check("h5py: the groups", sorted(file) == sorted(
-        ["provenance", "dataset", "trials", "weights", "inference", "validation", "execution"]), list(file))
+        ["provenance", "dataset", "trials", "weights", "inference", "validation", "execution", "model"]), list(file))
     for name, (shape, kind) in EXPECTED.items():
         there = name in file and file[name]
         right = there and there.shape == shape

@@ -133,6 +133,25 @@ static void fill_inference(struct lm_results *r, size_t samples)
     }
 }
 
+static void fill_model(struct lm_results *r)
+{
+    strcpy(r->decided_by, "model");
+    strcpy(r->decision, "cpu:avx2 (um núcleo): 0.25 s");
+    for (int k = 0; k < 4; k++) {
+        struct lm_model_row row = {.predicted = k == 3 ? NAN : 0.25 * (k + 1),
+                                   .bound = 2.0 + k,
+                                   .measured = k % 2 ? NAN : 0.5 + k,
+                                   .chosen = (uint8_t)(k % 2 == 0),
+                                   .regret = k % 2 ? NAN : 0.125 * k,
+                                   .size = 1000.0 + k,
+                                   .factor = 1.0 + k};
+        strcpy(row.phase, k < 2 ? "train" : "infer");
+        strcpy(row.device, k % 2 ? "gpu:fast" : "cpu:avx2");
+        strcpy(row.where, k % 2 ? "" : "um núcleo");
+        must(lm_results_model(r, &row, &error));
+    }
+}
+
 static void fill_rest(struct lm_results *r)
 {
     strcpy(r->created, "2026-11-30T12:00:00Z");
@@ -157,6 +176,7 @@ static void fill_rest(struct lm_results *r)
         for (int p = 0; p < LM_PHASES; p++)
             r->ranks[i].seconds[p] = i + 0.125 * p;
     }
+    fill_model(r);
 }
 
 /* Where row i of n is put at step i. */

@@ -204,6 +204,26 @@ static inline void sample_rest(struct sample *s)
     }
 }
 
+static inline void sample_model(struct sample *s, uint64_t rows)
+{
+    struct lm_results *r = &s->results;
+    struct lm_error err;
+    for (uint64_t n = 0; n < rows; n++) {
+        struct lm_model_row row = {.chosen = (uint8_t)(sample_random(s) % 2)};
+        double *value[] = {&row.predicted, &row.bound, &row.measured, &row.regret, &row.size, &row.factor};
+        for (size_t i = 0; i < sizeof value / sizeof value[0]; i++)
+            *value[i] = sample_f64(s);
+        sample_text(s, row.phase, sizeof row.phase);
+        sample_text(s, row.device, sizeof row.device);
+        sample_text(s, row.where, sizeof row.where);
+        assert_int_equal(lm_results_model(r, &row, &err), LM_OK);
+    }
+    if (rows > 0) {
+        sample_text(s, r->decided_by, sizeof r->decided_by);
+        sample_text(s, r->decision, sizeof r->decision);
+    }
+}
+
 static inline void sample_make(uint64_t seed, uint64_t trials, uint64_t epochs, size_t scores, int validation,
                                struct sample *s)
 {
@@ -215,6 +235,7 @@ static inline void sample_make(uint64_t seed, uint64_t trials, uint64_t epochs, 
     sample_dataset(s);
     sample_inference(s, scores);
     sample_rest(s);
+    sample_model(s, seed % 3 * 5);
 }
 
 /* Makes them those of a sweep, after sample_make: half of the trials share their parameters with the one before. */

@@ -111,6 +111,21 @@ static void same_rest(const struct lm_results *a, const struct lm_results *b)
         assert_int_equal(a->ranks[i].shared, b->ranks[i].shared);
         SAME(a->ranks[i].seconds, b->ranks[i].seconds, LM_PHASES);
     }
+    assert_int_equal(a->n_model, b->n_model);
+    assert_string_equal(a->decided_by, b->decided_by);
+    assert_string_equal(a->decision, b->decision);
+    for (size_t i = 0; i < a->n_model; i++) {
+        assert_string_equal(a->model[i].phase, b->model[i].phase);
+        assert_string_equal(a->model[i].device, b->model[i].device);
+        assert_string_equal(a->model[i].where, b->model[i].where);
+        assert_int_equal(a->model[i].chosen, b->model[i].chosen);
+        SAME(&a->model[i].predicted, &b->model[i].predicted, 1);
+        SAME(&a->model[i].bound, &b->model[i].bound, 1);
+        SAME(&a->model[i].measured, &b->model[i].measured, 1);
+        SAME(&a->model[i].regret, &b->model[i].regret, 1);
+        SAME(&a->model[i].size, &b->model[i].size, 1);
+        SAME(&a->model[i].factor, &b->model[i].factor, 1);
+    }
 }
 
 static void same_sweep(struct lm_results_reader *reader, const struct lm_results *a, const struct lm_results *b)
