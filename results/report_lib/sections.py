@@ -416,6 +416,9 @@ def _model(context: Context, section: Section) -> None:
     if model is None:
         section.pieces.append(notice("The file has no <code>/model</code>: this run made no prediction of its times."))
         return
+    lacks = [name for name in MODEL_COLUMNS if name not in model.rows]
+    if lacks and (context.results.has("model/candidate") or not model.rows):  # a column of our own, or nothing at all
+        _say_damaged(section, f"/model: no whole column {', '.join(lacks)}")
     picture = pictures_machine.predicted_measured(model)
     section.pieces.append(
         picture

@@ -368,6 +368,16 @@ page = page_of("the program's model", copy(one, "predicted.h5", predict))
 says("the program's model", page, "Median error 4.5 %, worst 9.1 %, over 2 times", "predicted (s)", "0.0625", "model & history",
      "In bold what ran")
 
+
+def shorten(file):
+    least = file["model/predicted"][:1]
+    del file["model/predicted"]
+    file["model/predicted"] = least
+
+
+damaged = copy(one, "short-model.h5", shorten)
+says("a damaged model", page_of("a damaged model", damaged, code=1), "no whole column predicted")
+
 # ---- data that are not at hand, or others
 moved = copy(one, "moved.h5", lambda file: file["dataset/path"].__setitem__((), "/nowhere/<b>x</b>"))
 page = page_of("data moved", moved)
