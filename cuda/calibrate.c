@@ -4,32 +4,20 @@
  * The machine's latencies are counted by its own clock in kernels of one block (calibrate_kernels.cuh); calls are timed
  * by the host, since the host's time is what a user waits for.
  */
-#include "calibrate.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "gauge.h"
 #include "replica.h"
 #include "session.h"
 
-#define REPEATS     7
-#define CALLS       200
-#define STEPS       4096
-#define SMALL       ((size_t)1024)
-#define LARGE       ((size_t)32 << 20)
-#define NEAR_STRIDE 65   /* words: another line each, and a chase of STEPS stays within 1.1 MB of L2 */
-#define FAR_STRIDE  4099 /* the same within 67 MB of memory */
+#define REPEATS      7
+#define STEPS        4096
+#define NEAR_STRIDE  65   /* words: another line each, and a chase of STEPS stays within 1.1 MB of L2 */
+#define FAR_STRIDE   4099 /* the same within 67 MB of memory */
+#define QUEUE_SHARED ((size_t)16 << 10)
 
-struct gauge {
-    cudaStream_t stream;
-    struct lm_calibration *out;
-    long long *cycles; /* the device's */
-    uint32_t *last;
-    struct lm_error *err;
-};
-
-static int check(struct gauge *g, cudaError_t result, const char *what)
+int lm_gauge_check(struct lm_gauge *g, cudaError_t result, const char *what)
 {
     if (result == cudaSuccess)
         return LM_OK;
@@ -70,7 +58,7 @@ void lm_gpu_driver(char *text, size_t size)
     snprintf(text, size, "CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
 
-static int describe(struct gauge *g)
+static int describe(struct lm_gauge *g)
 {
     struct lm_gpu_device device;
     struct lm_machine *m = &g->out->machine;
@@ -96,43 +84,43 @@ static int describe(struct gauge *g)
 
 /* ---- calls, by the host's clock ---- */
 
-typedef cudaError_t (*call)(struct gauge *g, void *context);
-
-/* Seconds of one of CALLS calls in a row, with one wait at the end. */
-static int time_calls(struct gauge *g, call what, void *context, double *at, const char *name)
+int lm_gauge_calls(struct lm_gauge *g, lm_gauge_call what, void *context, double *second, const char *name)
 {
-    double second[REPEATS];
-    int code = LM_OK;
-    for (int r = -1; r < REPEATS && code == LM_OK; r++) { /* the first is to warm up */
-        double start = lm_gpu_now();
-        cudaError_t result = cudaSuccess;
-        for (int k = 0; k < CALLS && result == cudaSuccess; k++)
-            result = what(g, context);
-        if (result == cudaSuccess)
-            result = cudaStreamSynchronize(g->stream);
-        if (r >= 0)
-            second[r] = (lm_gpu_now() - start) / CALLS;
-        code = check(g, result, name);
-    }
+    double start = lm_gpu_now();
+    cudaError_t result = cudaSuccess;
+    for (int k = 0; k < LM_GAUGE_CALLS && result == cudaSuccess; k++)
+        result = what(g, context);
+    if (result == cudaSuccess)
+        result = cudaStreamSynchronize(g->stream);
+    *second = (lm_gpu_now() - start) / LM_GAUGE_CALLS;
+    return lm_gauge_check(g, result, name);
+}
+
+static int time_calls(struct lm_gauge *g, lm_gauge_call what, void *context, double *at, const char *name)
+{
+    double second[REPEATS], first;
+    int code = lm_gauge_calls(g, what, context, &first, name); /* to warm up */
+    for (int r = 0; r < REPEATS && code == LM_OK; r++)
+        code = lm_gauge_calls(g, what, context, &second[r], name);
     if (code == LM_OK)
         lm_calibration_set(g->out, at, second, REPEATS);
     return code;
 }
 
-static cudaError_t launch(struct gauge *g, void *context)
+static cudaError_t launch(struct lm_gauge *g, void *context)
 {
     (void)context;
-    return lm_launch_empty(g->stream);
+    return lm_launch_empty(0, g->stream);
 }
 
-static cudaError_t launch_and_wait(struct gauge *g, void *context)
+static cudaError_t launch_and_wait(struct lm_gauge *g, void *context)
 {
     cudaError_t result = launch(g, context);
     return result == cudaSuccess ? cudaStreamSynchronize(g->stream) : result;
 }
 
 /* Of the size that a layer's call of gpu:naive takes. */
-static cudaError_t allocate_and_free(struct gauge *g, void *context)
+static cudaError_t allocate_and_free(struct lm_gauge *g, void *context)
 {
     void *memory;
     (void)g, (void)context;
@@ -140,94 +128,7 @@ static cudaError_t allocate_and_free(struct gauge *g, void *context)
     return result == cudaSuccess ? cudaFree(memory) : result;
 }
 
-struct copying {
-    void *device, *host;
-    size_t bytes;
-    int out;
-};
-
-/* As session.c copies: in is queued, out is waited for. */
-static cudaError_t copy(struct gauge *g, void *context)
-{
-    const struct copying *c = context;
-    if (!c->out)
-        return cudaMemcpyAsync(c->device, c->host, c->bytes, cudaMemcpyHostToDevice, g->stream);
-    cudaError_t result = cudaMemcpyAsync(c->host, c->device, c->bytes, cudaMemcpyDeviceToHost, g->stream);
-    return result == cudaSuccess ? cudaStreamSynchronize(g->stream) : result;
-}
-
-/* Two sizes make the fixed part and the rate. */
-static int measure_copy(struct gauge *g, void *device, void *host, int out, struct lm_copy_cost *cost)
-{
-    struct copying c = {device, host, SMALL, out};
-    double rate[REPEATS];
-    int code = time_calls(g, copy, &c, &cost->fixed, "a small copy");
-    c.bytes = LARGE;
-    for (int r = -1; r < REPEATS && code == LM_OK; r++) {
-        double start = lm_gpu_now();
-        cudaError_t result = copy(g, &c);
-        if (result == cudaSuccess)
-            result = cudaStreamSynchronize(g->stream);
-        double seconds = lm_gpu_now() - start;
-        if (r >= 0)
-            rate[r] = (double)LARGE / (seconds > cost->fixed ? seconds - cost->fixed : seconds);
-        code = check(g, result, "a large copy");
-    }
-    if (code == LM_OK)
-        lm_calibration_set(g->out, &cost->rate, rate, REPEATS);
-    return code;
-}
-
-/* The host's own copy of a few hundred KB into memory that it only writes, as quick.c does. */
-static int measure_staging(struct gauge *g, const char *from)
-{
-    const size_t bytes = (size_t)512 << 10;
-    char *to = NULL;
-    double rate[REPEATS];
-    int code =
-        check(g, cudaHostAlloc((void **)&to, bytes, cudaHostAllocMapped | cudaHostAllocWriteCombined), "pinned memory");
-    for (int r = -1; r < REPEATS && code == LM_OK; r++) {
-        double start = lm_gpu_now();
-        for (int k = 0; k < 20; k++)
-            memcpy(to, from, bytes);
-        if (r >= 0)
-            rate[r] = 20.0 * (double)bytes / (lm_gpu_now() - start);
-    }
-    if (code == LM_OK)
-        lm_calibration_set(g->out, &g->out->machine.gpu.staging, rate, REPEATS);
-    if (to)
-        cudaFreeHost(to);
-    return code;
-}
-
-static int measure_copies(struct gauge *g)
-{
-    struct lm_machine *m = &g->out->machine;
-    void *device = NULL, *pinned = NULL, *pageable = malloc(LARGE);
-    int code = pageable ? LM_OK : lm_fail_memory(g->err, LARGE, "copies");
-    if (code == LM_OK) {
-        memset(pageable, 1, LARGE);
-        code = check(g, cudaMalloc(&device, LARGE), "memory");
-    }
-    if (code == LM_OK)
-        code = check(g, cudaMallocHost(&pinned, LARGE), "pinned memory");
-    if (code == LM_OK)
-        code = measure_copy(g, device, pinned, 0, &m->gpu.in_pinned);
-    if (code == LM_OK)
-        code = measure_copy(g, device, pinned, 1, &m->gpu.out_pinned);
-    if (code == LM_OK)
-        code = measure_copy(g, device, pageable, 0, &m->gpu.in_pageable);
-    if (code == LM_OK)
-        code = measure_copy(g, device, pageable, 1, &m->gpu.out_pageable);
-    if (code == LM_OK)
-        code = measure_staging(g, pageable);
-    cudaFree(device);
-    cudaFreeHost(pinned);
-    free(pageable);
-    return code;
-}
-
-static int measure_calls(struct gauge *g)
+static int measure_calls(struct lm_gauge *g)
 {
     struct lm_machine *m = &g->out->machine;
     int code = time_calls(g, launch, NULL, &m->gpu.launch, "launches");
@@ -235,27 +136,33 @@ static int measure_calls(struct gauge *g)
         code = time_calls(g, launch_and_wait, NULL, &m->gpu.launch_wait, "launches and waits");
     if (code == LM_OK)
         code = time_calls(g, allocate_and_free, NULL, &m->gpu.allocation, "allocations");
+    void *other = NULL; /* keeps the chunk that small allocations are taken from */
+    if (code == LM_OK)
+        code = lm_gauge_check(g, cudaMalloc(&other, 8192), "memory");
+    if (code == LM_OK)
+        code = time_calls(g, allocate_and_free, NULL, &m->gpu.allocation_more, "allocations beside another");
+    cudaFree(other);
     return code;
 }
 
 /* ---- latencies, by the device's clock ---- */
 
 /* Cycles of a step of one chase. */
-static int chase_once(struct gauge *g, struct lm_gpu_chase c, unsigned block, double *each)
+static int chase_once(struct lm_gauge *g, struct lm_gpu_chase c, unsigned block, double *each)
 {
     long long cycles = 0;
     c.cycles = g->cycles;
     c.last = g->last;
-    int code = check(g, lm_launch_chase(c, block, g->stream), "a chase");
+    int code = lm_gauge_check(g, lm_launch_chase(c, block, g->stream), "a chase");
     if (code == LM_OK)
-        code = check(g, cudaStreamSynchronize(g->stream), "a chase");
+        code = lm_gauge_check(g, cudaStreamSynchronize(g->stream), "a chase");
     if (code == LM_OK)
-        code = check(g, cudaMemcpy(&cycles, g->cycles, sizeof cycles, cudaMemcpyDeviceToHost), "its time");
+        code = lm_gauge_check(g, cudaMemcpy(&cycles, g->cycles, sizeof cycles, cudaMemcpyDeviceToHost), "its time");
     *each = (double)cycles / c.steps;
     return code;
 }
 
-static int chase(struct gauge *g, struct lm_gpu_chase c, unsigned block, double *at)
+static int chase(struct lm_gauge *g, struct lm_gpu_chase c, unsigned block, double *at)
 {
     double each[REPEATS];
     int code = LM_OK;
@@ -268,7 +175,7 @@ static int chase(struct gauge *g, struct lm_gpu_chase c, unsigned block, double 
 
 /* Global memory: a chain four times as long as L2, written from its beginning to its end just before, so that what is
  * read first has left the cache again. The same chase twice, near: L2. */
-static int measure_global(struct gauge *g)
+static int measure_global(struct lm_gauge *g)
 {
     struct lm_machine *m = &g->out->machine;
     size_t bytes = 4 * (size_t)m->gpu.l2;
@@ -277,16 +184,16 @@ static int measure_global(struct gauge *g)
     int code = LM_OK;
     bytes = bytes > ((size_t)128 << 20) ? bytes : (size_t)128 << 20;
     c.n = (uint32_t)(bytes / sizeof *c.chain);
-    code = check(g, cudaMalloc((void **)&c.chain, bytes), "memory");
+    code = lm_gauge_check(g, cudaMalloc((void **)&c.chain, bytes), "memory");
     for (int r = 0; r < REPEATS && code == LM_OK; r++) { /* written anew each time: the chase itself fills L2 */
-        code = check(g, lm_launch_chain(c, g->stream), "a chain");
+        code = lm_gauge_check(g, lm_launch_chain(c, g->stream), "a chain");
         if (code == LM_OK)
             code = chase_once(g, c, 32, &each[r]);
     }
     if (code == LM_OK) {
         lm_calibration_set(g->out, &m->gpu.latency_global, each, REPEATS);
         c.stride = NEAR_STRIDE;
-        code = check(g, lm_launch_chain(c, g->stream), "a chain");
+        code = lm_gauge_check(g, lm_launch_chain(c, g->stream), "a chain");
     }
     c.warm = 1;
     if (code == LM_OK)
@@ -296,7 +203,7 @@ static int measure_global(struct gauge *g)
 }
 
 /* The clock: cycles of a long chain of operations over its seconds. */
-static int measure_clock(struct gauge *g)
+static int measure_clock(struct lm_gauge *g)
 {
     struct lm_gpu_chase c = {.steps = 4u << 20, .cost = LM_GPU_COST_OPERATION, .cycles = g->cycles, .last = g->last};
     double hertz[REPEATS];
@@ -304,12 +211,12 @@ static int measure_clock(struct gauge *g)
     for (int r = -1; r < REPEATS && code == LM_OK; r++) {
         long long cycles = 0;
         double start = lm_gpu_now();
-        code = check(g, lm_launch_chase(c, 32, g->stream), "a chain of operations");
+        code = lm_gauge_check(g, lm_launch_chase(c, 32, g->stream), "a chain of operations");
         if (code == LM_OK)
-            code = check(g, cudaStreamSynchronize(g->stream), "a chain of operations");
+            code = lm_gauge_check(g, cudaStreamSynchronize(g->stream), "a chain of operations");
         double seconds = lm_gpu_now() - start;
         if (code == LM_OK)
-            code = check(g, cudaMemcpy(&cycles, g->cycles, sizeof cycles, cudaMemcpyDeviceToHost), "its time");
+            code = lm_gauge_check(g, cudaMemcpy(&cycles, g->cycles, sizeof cycles, cudaMemcpyDeviceToHost), "its time");
         if (r >= 0)
             hertz[r] = (double)cycles / seconds;
     }
@@ -318,13 +225,62 @@ static int measure_clock(struct gauge *g)
     return code;
 }
 
-static int measure_latencies(struct gauge *g)
+/* Seconds of one of many kernels by the device's clock: they are queued behind a chain of operations that takes longer
+ * than launching them, so that the host keeps none of them waiting. Every second one has so much shared memory. */
+static int time_queue(struct lm_gauge *g, cudaEvent_t begin, cudaEvent_t end, size_t shared, double *second)
+{
+    struct lm_gpu_chase c = {.steps = 2u << 20, .cost = LM_GPU_COST_OPERATION, .cycles = g->cycles, .last = g->last};
+    float milliseconds = 0.0f;
+    cudaError_t result = lm_launch_chase(c, 32, g->stream);
+    if (result == cudaSuccess)
+        result = cudaEventRecord(begin, g->stream);
+    for (int k = 0; k < LM_GAUGE_CALLS && result == cudaSuccess; k++)
+        result = lm_launch_empty(k % 2 ? shared : 0, g->stream);
+    if (result == cudaSuccess)
+        result = cudaEventRecord(end, g->stream);
+    if (result == cudaSuccess)
+        result = cudaEventSynchronize(end);
+    if (result == cudaSuccess)
+        result = cudaEventElapsedTime(&milliseconds, begin, end);
+    *second = 1e-3 * (double)milliseconds / LM_GAUGE_CALLS;
+    return lm_gauge_check(g, result, "kernels in a queue");
+}
+
+static int measure_queue(struct lm_gauge *g)
+{
+    struct lm_machine *m = &g->out->machine;
+    double same[REPEATS], other[REPEATS], first;
+    cudaEvent_t begin = NULL, end = NULL;
+    int code = lm_gauge_check(g, cudaEventCreate(&begin), "an event");
+    if (code == LM_OK)
+        code = lm_gauge_check(g, cudaEventCreate(&end), "an event");
+    if (code == LM_OK)
+        code = time_queue(g, begin, end, QUEUE_SHARED, &first);
+    for (int r = 0; r < REPEATS && code == LM_OK; r++) {
+        code = time_queue(g, begin, end, 0, &same[r]);
+        if (code == LM_OK)
+            code = time_queue(g, begin, end, QUEUE_SHARED, &other[r]);
+        if (code == LM_OK)
+            other[r] = other[r] > same[r] ? other[r] - same[r] : 0.0;
+    }
+    if (code == LM_OK) {
+        lm_calibration_set(g->out, &m->gpu.kernel, same, REPEATS);
+        lm_calibration_set(g->out, &m->gpu.division, other, REPEATS);
+    }
+    if (begin)
+        cudaEventDestroy(begin);
+    if (end)
+        cudaEventDestroy(end);
+    return code;
+}
+
+static int measure_latencies(struct lm_gauge *g)
 {
     struct lm_machine *m = &g->out->machine;
     struct lm_gpu_chase c = {.steps = STEPS};
-    int code = check(g, cudaMalloc((void **)&g->cycles, sizeof *g->cycles), "memory");
+    int code = lm_gauge_check(g, cudaMalloc((void **)&g->cycles, sizeof *g->cycles), "memory");
     if (code == LM_OK)
-        code = check(g, cudaMalloc((void **)&g->last, sizeof *g->last), "memory");
+        code = lm_gauge_check(g, cudaMalloc((void **)&g->last, sizeof *g->last), "memory");
     if (code == LM_OK)
         code = measure_clock(g);
     if (code == LM_OK)
@@ -341,6 +297,8 @@ static int measure_latencies(struct gauge *g)
     c.cost = LM_GPU_COST_BARRIER;
     for (int k = 0; k < LM_BARRIERS && code == LM_OK; k++)
         code = chase(g, c, 32u << k, &m->gpu.barrier[k]);
+    if (code == LM_OK)
+        code = measure_queue(g);
     cudaFree(g->cycles);
     cudaFree(g->last);
     return code;
@@ -348,11 +306,11 @@ static int measure_latencies(struct gauge *g)
 
 /* ---- bandwidths: a copy on the device reads and writes ---- */
 
-static int measure_bandwidth(struct gauge *g, size_t bytes, int copies, double *at)
+static int measure_bandwidth(struct lm_gauge *g, size_t bytes, int copies, double *at)
 {
     char *memory = NULL;
     double rate[REPEATS];
-    int code = check(g, cudaMalloc((void **)&memory, 2 * bytes), "memory");
+    int code = lm_gauge_check(g, cudaMalloc((void **)&memory, 2 * bytes), "memory");
     for (int r = -1; r < REPEATS && code == LM_OK; r++) {
         cudaError_t result = cudaSuccess;
         double start = lm_gpu_now();
@@ -362,7 +320,7 @@ static int measure_bandwidth(struct gauge *g, size_t bytes, int copies, double *
             result = cudaStreamSynchronize(g->stream);
         if (r >= 0)
             rate[r] = 2.0 * (double)bytes * copies / (lm_gpu_now() - start);
-        code = check(g, result, "a copy on the device");
+        code = lm_gauge_check(g, result, "a copy on the device");
     }
     cudaFree(memory);
     if (code == LM_OK)
@@ -372,11 +330,12 @@ static int measure_bandwidth(struct gauge *g, size_t bytes, int copies, double *
 
 /* ---- training steps ---- */
 
-static int measure_step(struct gauge *g, const struct lm_problem *problem, const char *name, size_t n, uint32_t more,
-                        double *at)
+/* once: what is done once a call; NULL: not asked. */
+static int measure_step(struct lm_gauge *g, const struct lm_problem *problem, const char *name, struct lm_shape shape,
+                        size_t n, uint32_t more, double *at, double *once)
 {
     const struct lm_backend *backend = lm_calibrate_backend(name);
-    double step[REPEATS];
+    double step[REPEATS], begun[REPEATS];
     void *session = NULL;
     if (!backend)
         return lm_fail(g->err, LM_FAILED, "this build has no %s", name);
@@ -384,49 +343,88 @@ static int measure_step(struct gauge *g, const struct lm_problem *problem, const
     if (code != LM_OK)
         return code;
     for (int r = -1; r < REPEATS && code == LM_OK; r++) {
-        double seconds;
-        code = lm_calibrate_step(backend, session, problem, n, more, &seconds, NULL, g->err);
-        if (r >= 0)
-            step[r] = seconds;
+        double seconds, first;
+        code = lm_calibrate_step(backend, session, problem, shape, n, more, &seconds, &first, g->err);
+        if (r < 0)
+            continue;
+        step[r] = seconds;
+        begun[r] = first;
     }
     backend->close(session);
     if (code == LM_OK)
         lm_calibration_set(g->out, at, step, REPEATS);
+    if (code == LM_OK && once)
+        lm_calibration_set(g->out, once, begun, REPEATS);
     return code;
 }
 
-static int measure_steps(struct gauge *g, const struct lm_problem *problem)
+/* What a replica more costs beside its steps: all at once against one. */
+static int measure_replicas(struct lm_gauge *g, const struct lm_problem *problem)
+{
+    const struct lm_shape lab = {32, 16};
+    struct lm_machine *m = &g->out->machine;
+    const size_t all = (size_t)m->gpu.multiprocessors * LM_REPLICA_MANY;
+    int code = measure_step(g, problem, "gpu:fast", lab, 1, 21, &m->gpu.step_fast, &m->gpu.training_fast);
+    if (code == LM_OK)
+        code = measure_step(g, problem, "gpu:fast", lab, all, 11, &m->gpu.step_fast_full, &m->gpu.replica);
+    double more = m->gpu.replica - m->gpu.training_fast;
+    m->gpu.replica = more > 0.0 ? more / (double)(all - 1) : 0.0;
+    return code;
+}
+
+static int measure_steps(struct lm_gauge *g, const struct lm_problem *problem)
+{
+    const struct lm_shape lab = {32, 16};
+    struct lm_machine *m = &g->out->machine;
+    int code = measure_step(g, problem, "gpu:whole", lab, 1, 11, &m->gpu.step_whole, NULL);
+    if (code == LM_OK)
+        code = measure_step(g, problem, "gpu:whole", LM_SMALL_SHAPE, 1, 5, &m->gpu.step_small, NULL);
+    if (code == LM_OK)
+        code = measure_step(g, problem, "gpu:whole", LM_WIDE_SHAPE, 1, 5, &m->gpu.step_wide, NULL);
+    return code == LM_OK ? measure_replicas(g, problem) : code;
+}
+
+/* ---- all of it ---- */
+
+/* Copies are measured a few times between the other parts: the host's memory is not always as fast. */
+static int measure_all(struct lm_gauge *g, const struct lm_problem *problem)
 {
     struct lm_machine *m = &g->out->machine;
-    int code = measure_step(g, problem, "gpu:whole", 1, 11, &m->gpu.step_whole);
+    struct lm_gauge_copies *copies = NULL;
+    int code = measure_calls(g);
     if (code == LM_OK)
-        code = measure_step(g, problem, "gpu:fast", 1, 21, &m->gpu.step_fast);
+        code = lm_gauge_copies_open(g, &copies);
     if (code == LM_OK)
-        code = measure_step(g, problem, "gpu:fast", (size_t)m->gpu.multiprocessors * LM_REPLICA_MANY, 11,
-                            &m->gpu.step_fast_full);
+        code = lm_gauge_copies_rounds(copies, 3);
+    if (code == LM_OK)
+        code = measure_latencies(g);
+    if (code == LM_OK)
+        code = measure_bandwidth(g, (size_t)512 << 20, 1, &m->gpu.bandwidth);
+    if (code == LM_OK)
+        code = measure_bandwidth(g, (size_t)(m->gpu.l2 / 8.0) + 4096, 50, &m->gpu.l2_bandwidth);
+    if (code == LM_OK)
+        code = lm_gauge_copies_rounds(copies, 3);
+    if (code == LM_OK)
+        code = measure_steps(g, problem);
+    if (code == LM_OK)
+        code = lm_gauge_copies_rounds(copies, 3);
+    if (code == LM_OK)
+        lm_gauge_copies_finish(copies);
+    lm_gauge_copies_close(copies);
     return code;
 }
 
 int lm_gpu_calibrate(const struct lm_problem *problem, struct lm_calibration *out, struct lm_error *err)
 {
-    struct gauge g = {.out = out, .err = err};
-    struct lm_machine *m = &out->machine;
+    struct lm_gauge g = {.out = out, .err = err};
     if (problem->train.n == 0)
         return lm_fail(err, LM_BAD_INPUT, "there are no training samples to calibrate with");
     int code = describe(&g);
     if (code == LM_OK)
-        code = check(&g, cudaStreamCreateWithFlags(&g.stream, cudaStreamNonBlocking), "a stream");
+        code = lm_gauge_check(&g, cudaStreamCreateWithFlags(&g.stream, cudaStreamNonBlocking), "a stream");
     if (code == LM_OK)
-        code = measure_calls(&g);
-    if (code == LM_OK)
-        code = measure_copies(&g);
-    if (code == LM_OK)
-        code = measure_latencies(&g);
-    if (code == LM_OK)
-        code = measure_bandwidth(&g, (size_t)512 << 20, 1, &m->gpu.bandwidth);
-    if (code == LM_OK)
-        code = measure_bandwidth(&g, (size_t)(m->gpu.l2 / 8.0) + 4096, 50, &m->gpu.l2_bandwidth);
+        code = measure_all(&g, problem);
     if (g.stream)
         cudaStreamDestroy(g.stream);
-    return code == LM_OK ? measure_steps(&g, problem) : code;
+    return code;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew.h"
 #include "fast.h"
 
 /* Other shapes: scores of one network after the other. */
@@ -41,6 +42,21 @@ static int bring_samples(struct lm_gpu_session *s, const struct lm_samples *samp
     return code;
 }
 
+/* A thread copies so many networks at a time: 0.7 MB. */
+#define NETWORKS_A_PART 64
+
+struct staging {
+    const float *const *parameters;
+    float *networks;
+};
+
+static void stage_some(void *context, size_t first, size_t last)
+{
+    const struct staging *staging = context;
+    for (size_t k = first; k < last; k++)
+        memcpy(staging->networks + k * LM_REPLICA_FLOATS, staging->parameters[k], LM_REPLICA_FLOATS * sizeof(float));
+}
+
 /* What the device is given and what it gives back, in pinned memory: the parameters, then the losses, then the hits. */
 static int evaluate_some(struct lm_gpu_session *s, struct lm_gpu_metrics m, unsigned char *here,
                          const float *const *parameters, size_t count, struct lm_metrics *metrics,
@@ -50,8 +66,8 @@ static int evaluate_some(struct lm_gpu_session *s, struct lm_gpu_metrics m, unsi
     double *loss = (double *)(void *)here;
     uint32_t *hits = (uint32_t *)(void *)(loss + count);
     float *networks = (float *)(void *)(hits + count);
-    for (size_t k = 0; k < count; k++)
-        memcpy(networks + k * LM_REPLICA_FLOATS, parameters[k], bytes);
+    struct staging staging = {parameters, networks};
+    lm_crew(lm_gpu_host_threads(s), count, NETWORKS_A_PART, stage_some, &staging);
     int code = lm_gpu_copy_in(s, (void *)m.parameters, networks, count * bytes, err);
     if (code == LM_OK)
         code = LM_GPU_LAUNCH(s, lm_launch_metrics(m, (unsigned)count, s->stream), "metrics", err);

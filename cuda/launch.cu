@@ -217,9 +217,9 @@ extern "C" cudaError_t lm_launch_chase(struct lm_gpu_chase c, unsigned block, cu
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t lm_launch_empty(cudaStream_t stream)
+extern "C" cudaError_t lm_launch_empty(size_t shared, cudaStream_t stream)
 {
-    lm_empty_kernel<<<1, 32, 0, stream>>>();
+    lm_empty_kernel<<<1, 32, shared, stream>>>();
     return cudaGetLastError();
 }
 

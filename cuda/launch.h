@@ -55,10 +55,11 @@ void lm_quick_forget(struct lm_quick_graph *g);
 /* Loss and hits of `count` networks. */
 cudaError_t lm_launch_metrics(struct lm_gpu_metrics m, unsigned count, cudaStream_t stream);
 
-/* What calibrate.c times: indices of a chase, one chase (or chain of operations, or barriers), and nothing at all. */
+/* What calibrate.c times: indices of a chase, one chase (or chain of operations, or barriers), and nothing at all
+ * by a block that asks for so much shared memory. */
 cudaError_t lm_launch_chain(struct lm_gpu_chase c, cudaStream_t stream);
 cudaError_t lm_launch_chase(struct lm_gpu_chase c, unsigned block, cudaStream_t stream);
-cudaError_t lm_launch_empty(cudaStream_t stream);
+cudaError_t lm_launch_empty(size_t shared, cudaStream_t stream);
 
 /* Does code of this build run on the device in use? */
 cudaError_t lm_launch_tiny(unsigned *device_word, unsigned value);

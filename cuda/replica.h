@@ -23,7 +23,7 @@ static inline int lm_replica_fits(struct lm_shape shape)
 #define LM_REPLICA_LABEL_SHIFT 28
 #define LM_REPLICA_INDEX       0x0fffffffu
 /* The kernel reads ahead so many words behind the last order. */
-#define LM_REPLICA_ORDER_SPARE 96
+#define LM_REPLICA_ORDER_SPARE 128
 
 #define LM_MT_WORDS 624
 
@@ -47,7 +47,8 @@ struct lm_gpu_replicas {
     uint32_t *used;                 /* (count): and how many of its words are used up */
     uint32_t *order;                /* (count, window, n), and LM_REPLICA_ORDER_SPARE */
     uint32_t *next;                 /* the next replica that nobody has taken */
-    const float *x;                 /* (n, 64), each sample by partial sums: word 16 (j mod 4) + j / 4 is pixel j */
+    const float *x;                 /* (n, 64), each sample by partial sums: word 16 (j mod 4) + j / 4 is pixel j;
+                                       aligned to 256 bytes, as cudaMalloc's memory is */
     const uint8_t *label;           /* (n) */
     const float *start;             /* (count, 2863): networks of the replicas whose epoch is above 0 at the beginning;
                                        NULL: there are none */

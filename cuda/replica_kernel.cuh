@@ -31,16 +31,17 @@ struct lm_warp_memory {
     float p1[4 * 32];
     float a1[32], t1[32];
     float a2[32], t3[32], d2[32], t2[32];
-    uint2 coming[LM_RING]; /* of the steps of this round: where the sample two steps later lies, and the label */
+    uint64_t coming[LM_RING]; /* of the steps of this round: where the sample two steps later lies, and the label */
     double loss[LM_RING];
     float e[LM_RING][LM_RING_PITCH];
 };
 
-/* A lane's places in vectors of the warp's memory. Kept: the compiler would rather compute them anew each time. */
+/* A lane's places in vectors of the warp's memory, in bytes, so that an address is one of these, a vector's place that
+ * is the same for all lanes, and a constant. Kept: the compiler would rather compute them anew each time. */
 struct lm_warp_lane {
-    uint32_t lane;
-    uint32_t q, h, g;  /* its quarter's 16 words, its half's 16 words, its four neurons of layer 1 */
-    uint32_t p32, p16; /* where a vector of 32 has its word, and one of 16 */
+    uint32_t lane, word; /* its number; its word of a vector of 32 */
+    uint32_t q, h, g;    /* its quarter's 16 words, its half's 16 words, its four neurons of layer 1 */
+    uint32_t p32, p16;   /* where a vector of 32 has its word, and one of 16 */
 };
 
 __device__ __forceinline__ uint32_t lm_kept(uint32_t word)
@@ -55,12 +56,23 @@ __device__ __forceinline__ struct lm_warp_lane lm_lane_places(uint32_t lane)
 {
     struct lm_warp_lane at;
     at.lane = lm_kept(lane);
-    at.q = lm_kept(lane / 8 * 16);
-    at.h = lm_kept(lane / 16 * 16);
-    at.g = lm_kept(lane % 8 * 4);
-    at.p32 = lm_kept(lane % 4 * 8 + lane / 4);
-    at.p16 = lm_kept(lane % 4 / 2 * 16 + lane % 2 * 4 + lane % 16 / 4);
+    at.word = lm_kept(lane * 4);
+    at.q = lm_kept(lane / 8 * 64);
+    at.h = lm_kept(lane / 16 * 64);
+    at.g = lm_kept(lane % 8 * 16);
+    at.p32 = lm_kept(lane % 4 * 32 + lane / 4 * 4);
+    at.p16 = lm_kept(lane % 4 / 2 * 64 + lane % 2 * 16 + lane % 16 / 4 * 4);
     return at;
+}
+
+__device__ __forceinline__ float *lm_place(float *vector, uint32_t bytes)
+{
+    return reinterpret_cast<float *>(reinterpret_cast<char *>(vector) + bytes);
+}
+
+__device__ __forceinline__ const float *lm_place(const float *vector, uint32_t bytes)
+{
+    return reinterpret_cast<const float *>(reinterpret_cast<const char *>(vector) + bytes);
 }
 
 /* N floats from shared memory, 16 bytes at a time and in this order: left to itself the compiler loads what is needed
@@ -129,38 +141,55 @@ __device__ __forceinline__ void lm_store_sums(float *p1, const struct lm_warp_la
     sums.y = z[1];
     sums.z = z[2];
     sums.w = z[3];
-    lm_store4(p1 + 4 * at.lane, sums);
+    lm_store4(lm_place(p1, 4 * at.word), sums);
 }
 
-/* Layer 1 of the very first sample. */
-__device__ __forceinline__ void lm_warp_first(const struct lm_warp_network &net, struct lm_warp_memory &m,
-                                              const struct lm_warp_lane &at)
+/* A word of what is coming: a sample's address, whose low byte is free (replica.h), and in that byte the label. */
+__device__ __forceinline__ float2 lm_coming_pixels(uint64_t coming, uint32_t word)
 {
-    float v[16], z[4];
-    lm_read_many<16>(v, m.x + at.q);
-    LM_UNROLL
-    for (int j = 0; j < 16; j++)
-        LM_UNROLL
-    for (int r = 0; r < 4; r++)
-        z[r] = j == 0 ? __fmul_rn(net.w1[r][0], v[0]) : lm_term(net.w1[r][j], v[j], z[r]);
-    lm_store_sums(m.p1, at, z);
+    const uint32_t low = (static_cast<uint32_t>(coming) & ~255u) | word * 2;
+    const float2 *pixels = reinterpret_cast<const float2 *>((coming & 0xffffffff00000000u) | low);
+#ifdef __CUDACC__
+    return __ldg(pixels); /* an address that was a number is not known to be one of global memory */
+#else
+    return *pixels;
+#endif
 }
 
-/* Layer 1: the update by this sample, v, and the partial sums of the next one, y. */
+/* What a step leaves to the next one: layer 1's update, which is made in one pass with the next sample's sums. */
+struct lm_warp_pending {
+    float4 t1;  /* of this lane's four neurons */
+    float x[4]; /* the sample that it came from, and the next one: the first four of this lane's terms */
+    float y[4];
+};
+
+__device__ __forceinline__ void lm_warp_ask(struct lm_warp_pending &pending, const struct lm_warp_lane &at,
+                                            const float *x, const float *y)
+{
+    lm_read_many<4>(pending.x, lm_place(x, at.q));
+    lm_read_many<4>(pending.y, lm_place(y, at.q));
+}
+
+/* Layer 1: the update by the sample before, x, and the partial sums of this one, y. */
 __device__ __forceinline__ void lm_warp_layer1(struct lm_warp_network &net, struct lm_warp_memory &m,
-                                               const struct lm_warp_lane &at, const float *v, float4 t1, const float *y)
+                                               const struct lm_warp_lane &at, const struct lm_warp_pending &pending,
+                                               const float *x, const float *y)
 {
-    const float t[4] = {t1.x, t1.y, t1.z, t1.w};
+    const float t[4] = {pending.t1.x, pending.t1.y, pending.t1.z, pending.t1.w};
     float z[4];
     LM_UNROLL
     for (int j = 0; j < 16; j += 4) {
-        float w[4];
-        lm_read_many<4>(w, y + at.q + j);
+        float v[4] = {pending.x[0], pending.x[1], pending.x[2], pending.x[3]};
+        float w[4] = {pending.y[0], pending.y[1], pending.y[2], pending.y[3]};
+        if (j > 0) {
+            lm_read_many<4>(v, lm_place(x, at.q) + j);
+            lm_read_many<4>(w, lm_place(y, at.q) + j);
+        }
         LM_UNROLL
         for (int u = 0; u < 4; u++) {
             LM_UNROLL
             for (int r = 0; r < 4; r++)
-                net.w1[r][j + u] = lm_updated_weight(net.w1[r][j + u], t[r], v[j + u]);
+                net.w1[r][j + u] = lm_updated_weight(net.w1[r][j + u], t[r], v[u]);
             LM_UNROLL
             for (int r = 0; r < 4; r++)
                 z[r] = j + u == 0 ? __fmul_rn(net.w1[r][0], w[0]) : lm_term(net.w1[r][j + u], w[u], z[r]);
@@ -169,30 +198,49 @@ __device__ __forceinline__ void lm_warp_layer1(struct lm_warp_network &net, stru
     lm_store_sums(m.p1, at, z);
 }
 
-/* One step with sample x; y becomes the next one, from pixels, and pixels those of the one after it. */
-__device__ __forceinline__ void lm_warp_step(struct lm_warp_network &net, struct lm_warp_memory &m,
-                                             const struct lm_warp_lane &at, const float *x, float *y, float *e,
-                                             float2 &pixels, const float *lane_pixels, uint2 coming, float rate)
+/* The update that the last step has left. */
+__device__ __forceinline__ void lm_warp_last(struct lm_warp_network &net, const struct lm_warp_lane &at,
+                                             const struct lm_warp_pending &pending, const float *x)
 {
-    const float *p1 = m.p1 + at.lane;
+    const float t[4] = {pending.t1.x, pending.t1.y, pending.t1.z, pending.t1.w};
+    float v[16];
+    lm_read_many<16>(v, lm_place(x, at.q));
+    LM_UNROLL
+    for (int j = 0; j < 16; j++)
+        LM_UNROLL
+    for (int r = 0; r < 4; r++)
+        net.w1[r][j] = lm_updated_weight(net.w1[r][j], t[r], v[j]);
+}
+
+/* One step with sample y. x, the one before, becomes the next one, from pixels; and pixels those of the one after it.
+ * Each vector is asked for as soon as it is there, and what nobody waits for is done behind that. */
+__device__ __forceinline__ void lm_warp_step(struct lm_warp_network &net, struct lm_warp_memory &m,
+                                             const struct lm_warp_lane &at, struct lm_warp_pending &pending, float *x,
+                                             const float *y, float *e, float2 &pixels, uint64_t coming, float rate)
+{
+    lm_warp_layer1(net, m, at, pending, x, y);
+    __syncwarp();
+
+    const float *p1 = lm_place(m.p1, at.word);
     const float a1 = lm_relu(__fadd_rn(__fadd_rn(__fadd_rn(p1[0], p1[32]), __fadd_rn(p1[64], p1[96])), net.b1));
-    m.a1[at.p32] = a1;
-    *reinterpret_cast<float2 *>(y + 2 * at.lane) = pixels;
+    *lm_place(m.a1, at.p32) = a1;
+    *reinterpret_cast<float2 *>(lm_place(x, 2 * at.word)) = pixels;
     __syncwarp();
 
     float v1[16];
-    lm_read_many<16>(v1, m.a1 + at.h);
+    lm_read_many<16>(v1, lm_place(m.a1, at.h));
     const float a2 = lm_relu(__fadd_rn(lm_half_sum<8>(net.w2, v1), net.b2));
-    m.a2[at.p16] = a2;
+    *lm_place(m.a2, at.p16) = a2;
     __syncwarp();
 
-    pixels = *reinterpret_cast<const float2 *>(lane_pixels + coming.x);
+    pixels = lm_coming_pixels(coming, at.word);
     float v2[8];
-    lm_read_many<8>(v2, m.a2 + at.h);
+    lm_read_many<8>(v2, lm_place(m.a2, at.h));
     const float score = __fadd_rn(lm_half_sum<4>(net.w3, v2), net.b3);
-    const float error = __fsub_rn(score, at.lane % 16 == coming.y ? 1.0f : 0.0f), t3 = __fmul_rn(rate, error);
-    e[at.p16] = error;
-    m.t3[at.p16] = t3;
+    const float error = __fsub_rn(score, (at.lane ^ static_cast<uint32_t>(coming)) % 16 == 0 ? 1.0f : 0.0f),
+                t3 = __fmul_rn(rate, error);
+    *lm_place(e, at.p16) = error;
+    *lm_place(m.t3, at.p16) = t3;
     LM_UNROLL
     for (int u = 0; u < 8; u++)
         net.w3[u] = lm_updated_weight(net.w3[u], t3, v2[u]);
@@ -200,22 +248,26 @@ __device__ __forceinline__ void lm_warp_step(struct lm_warp_network &net, struct
     __syncwarp();
 
     float ve[8];
-    lm_read_many<8>(ve, e + at.h);
+    lm_read_many<8>(ve, lm_place(e, at.h));
     const float s2 = lm_half_sum<4>(net.w3t, ve), d2 = a2 > 0.0f ? s2 : 0.0f, t2 = __fmul_rn(rate, d2);
-    m.d2[at.p16] = d2;
-    m.t2[at.p16] = t2;
+    *lm_place(m.d2, at.p16) = d2;
+    *lm_place(m.t2, at.p16) = t2;
     LM_UNROLL
     for (int u = 0; u < 16; u++)
         net.w2[u] = lm_updated_weight(net.w2[u], t2, v1[u]);
     net.b2 = lm_updated_bias(net.b2, t2);
     __syncwarp();
 
-    float vd[16], vt3[8], vt2[16], v[16];
+    float vd[16], vt3[8], vt2[16];
     lm_read_both_halves(vd, m.d2);
     const float s1 = lm_sum16(net.w2t, vd), t1 = __fmul_rn(rate, a1 > 0.0f ? s1 : 0.0f);
-    m.t1[at.lane] = t1;
+    *lm_place(m.t1, at.word) = t1;
     net.b1 = lm_updated_bias(net.b1, t1);
-    lm_read_many<8>(vt3, m.t3 + at.h);
+    __syncwarp();
+
+    pending.t1 = lm_load4_here(lm_place(m.t1, at.g));
+    lm_warp_ask(pending, at, y, x);
+    lm_read_many<8>(vt3, lm_place(m.t3, at.h));
     LM_UNROLL
     for (int u = 0; u < 8; u++)
         net.w3t[u] = lm_updated_weight(net.w3t[u], vt3[u], a2);
@@ -223,11 +275,6 @@ __device__ __forceinline__ void lm_warp_step(struct lm_warp_network &net, struct
     LM_UNROLL
     for (int u = 0; u < 16; u++)
         net.w2t[u] = lm_updated_weight(net.w2t[u], vt2[u], a1);
-    lm_read_many<16>(v, x + at.q);
-    __syncwarp();
-
-    lm_warp_layer1(net, m, at, v, lm_load4_here(m.t1 + at.g), y);
-    __syncwarp();
 }
 
 #ifdef __CUDACC__
@@ -252,13 +299,12 @@ static __device__ LM_NOT_INLINE double lm_warp_losses(struct lm_warp_memory &m, 
 }
 
 /* The coming 32 steps; now and next: this lane's words of this round's order and of the next one's. */
-__device__ __forceinline__ void lm_warp_coming(struct lm_warp_memory &m, uint32_t lane, uint32_t now, uint32_t next)
+__device__ __forceinline__ void lm_warp_coming(struct lm_warp_memory &m, uint32_t lane, const float *x, uint32_t now,
+                                               uint32_t next)
 {
     const uint32_t later = __shfl_sync(LM_ALL_LANES, lane < 2 ? next : now, (lane + 2) % 32);
-    uint2 coming;
-    coming.x = (later & LM_REPLICA_INDEX) * LM_PIXELS;
-    coming.y = now >> LM_REPLICA_LABEL_SHIFT;
-    m.coming[lane] = coming;
+    const float *sample = x + (later & LM_REPLICA_INDEX) * LM_PIXELS;
+    m.coming[lane] = reinterpret_cast<uint64_t>(sample) | now >> LM_REPLICA_LABEL_SHIFT;
     __syncwarp();
 }
 
@@ -266,6 +312,16 @@ __device__ __forceinline__ float2 lm_warp_pixels(const float *lane_pixels, uint3
 {
     const uint32_t word = __shfl_sync(LM_ALL_LANES, now, k);
     return *reinterpret_cast<const float2 *>(lane_pixels + (word & LM_REPLICA_INDEX) * LM_PIXELS);
+}
+
+/* Asks for what the next round loads: the compiler waits for a load before it calls lm_warp_losses. */
+__device__ __forceinline__ void lm_ask_ahead(const uint32_t *order)
+{
+#ifdef __CUDACC__
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(order));
+#else
+    (void)order;
+#endif
 }
 
 /* Trains a replica through the orders it has. */
@@ -287,24 +343,30 @@ __device__ __forceinline__ void lm_warp_train(const struct lm_gpu_replicas &r, s
     uint32_t this_round = order[0], next_round = order[32];
     *reinterpret_cast<float2 *>(m.x + 2 * lane) = lm_warp_pixels(lane_pixels, this_round, 0);
     float2 pixels = lm_warp_pixels(lane_pixels, this_round, 1);
+    /* Before the first step there is no update: w - 0 x 0 is w, of each sign of zero, too. */
+    struct lm_warp_pending pending = {};
+    *reinterpret_cast<float2 *>(m.x + LM_PIXELS + 2 * lane) = float2{0.0f, 0.0f};
     __syncwarp();
-    lm_warp_first(net, m, at);
-    __syncwarp();
+    lm_warp_ask(pending, at, m.x + LM_PIXELS, m.x);
 
     double sum = 0.0;
     uint32_t left = r.n, epoch = 0; /* steps to the end of the epoch; epochs done here */
+    uint32_t here = 0;              /* where in m.x this step's sample lies; the one before, and the next, beside it */
     for (;;) { /* rounds of 32 steps; k and left are the same in all lanes, and the compiler must see it */
         order += 32;
+        lm_ask_ahead(order + 64);
         const uint32_t ahead = order[32];
-        lm_warp_coming(m, lane, this_round, next_round);
+        lm_warp_coming(m, lane, r.x, this_round, next_round);
         uint32_t k = 0;
         do {
             const uint32_t first = k, stop = left < LM_RING - k ? k + left : LM_RING;
             left -= stop - k;
             LM_UNROLL_BY(1)
-            for (; k < stop; k++)
-                lm_warp_step(net, m, at, m.x + (k & 1) * 64, m.x + (~k & 1) * 64, m.e[k], pixels, lane_pixels,
-                             m.coming[k], rate);
+            for (; k < stop; k++) {
+                lm_warp_step(net, m, at, pending, m.x + (here ^ LM_PIXELS), m.x + here, m.e[k], pixels, m.coming[k],
+                             rate);
+                here ^= LM_PIXELS;
+            }
             sum = lm_warp_losses(m, lane, first, stop, sum);
             if (left == 0) {
                 if (lane == 0)
@@ -321,6 +383,7 @@ __device__ __forceinline__ void lm_warp_train(const struct lm_gpu_replicas &r, s
         next_round = ahead;
     }
 trained:
+    lm_warp_last(net, at, pending, m.x + (here ^ LM_PIXELS));
     lm_warp_store(net, r.packed + (size_t)mine * LM_REPLICA_PACKED, lane);
     if (lane == 0) {
         replica->rate = rate;

@@ -74,6 +74,12 @@ struct lm_gpu_session {
     struct lm_pipe *pipe;
 };
 
+/* Threads that the host's part of a call may use, the caller's among them. */
+static inline size_t lm_gpu_host_threads(const struct lm_gpu_session *s)
+{
+    return s->problem->threads > 0 ? (size_t)s->problem->threads : 1;
+}
+
 /* At least so many bytes; *memory is NULL for none. What was in the buffer is lost when it grows. */
 int lm_gpu_reserve(struct lm_gpu_session *s, enum lm_gpu_buffer_name name, size_t bytes, void **memory,
                    struct lm_error *err);

@@ -162,6 +162,17 @@ static void make_folder(const char *path)
         mkdir("results", 0777); /* if it is there or cannot be made, the write says so */
 }
 
+struct on_device {
+    const struct lm_problem *problem;
+    struct lm_calibration *out;
+};
+
+static int measure_gpu(void *context, struct lm_error *err)
+{
+    struct on_device *part = context;
+    return lm_gpu_calibrate(part->problem, part->out, err);
+}
+
 static int measure(const struct lm_call *call, const char *path, struct lm_calibration *out, struct lm_error *err)
 {
     const struct lm_world *world = call->world;
@@ -180,16 +191,15 @@ static int measure(const struct lm_call *call, const char *path, struct lm_calib
     int code = measure_file(path, out, err);
     if (code == LM_OK)
         code = lm_source_problem(call->world, call->options, 1337, &problem, err);
+    if (gpu.code == LM_OK)
+        out->machine.gpu.context = context;
+    struct on_device part = {&problem, out};
     if (code == LM_OK)
-        code = lm_calibrate_cpu(&problem, lm_cpu_threads(1), out, err);
+        code = lm_calibrate_cpu(&problem, lm_cpu_threads(1), gpu.code == LM_OK ? measure_gpu : NULL, &part, out, err);
     if (code == LM_OK && out->had < 0.9)
         lm_note(world,
                 "one core's part had the core for %.0f %% of its time: others were at work, so its numbers are too low",
                 100.0 * out->had);
-    if (code == LM_OK && gpu.code == LM_OK) {
-        out->machine.gpu.context = context;
-        code = lm_gpu_calibrate(&problem, out, err);
-    }
     lm_problem_free(&problem);
     return code;
 }

@@ -9,7 +9,7 @@
  * One dimension is b = 1.
  *
  * Counts alone decide here. A modern GPU's caches do part of a tile's work, and shared memory costs residency: compare
- * times (model_time.h) before believing a count.
+ * times (model_phases.h) before believing a count.
  */
 #ifndef LM_CACHING_H
 #define LM_CACHING_H

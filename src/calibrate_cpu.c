@@ -1,4 +1,9 @@
-/* calibrate_cpu.c: see calibrate.h. */
+/* calibrate_cpu.c: the processor's part of a calibration. See calibrate.h.
+ *
+ * A core is not always as fast: its clock changes, and on a machine that others use, too, its neighbours have their
+ * part of it, for seconds at a time. So nothing is measured nine times in a row: a round measures every number once,
+ * one way after the other, and the medians are over rounds that lie as far apart as the calibration lasts.
+ */
 #include "calibrate.h"
 
 #include <pthread.h>
@@ -11,13 +16,39 @@
 #include "model_predict.h"
 
 #define REPEATS     9
-#define ROWS        16384 /* scored at once by one core */
+#define ROUNDS      15
+#define NUMBERS     32
+#define ROWS        32768 /* scored at once by one core: a millisecond and more */
 #define SLOW_ROWS   2048
 #define FAR_ROWS    262144 /* 83 MB with their scores: beyond a core's caches */
-#define CALLS       200    /* of a batch of one sample */
+#define SCORINGS    3
+#define CALLS       200 /* of a batch of one sample */
+#define STARTS      20  /* of threads */
 #define COPY_BYTES  ((size_t)32 << 20)
 #define TIMER_READS 10000
 #define THE_SHAPE   ((struct lm_shape){32, 16})
+
+/* A number of the machine, as the rounds measured it. */
+struct series {
+    double *at;
+    double value[ROUNDS];
+    int n;
+};
+
+struct rounds {
+    struct lm_problem single, threaded; /* the same, with one thread and with all */
+    struct lm_calibration *out;
+    const struct lm_backend *backend[LM_CPU_WAYS];
+    void *session[LM_CPU_WAYS]; /* NULL: not on this processor */
+    int fastest;                /* way */
+    void *all;                  /* session of the fastest, with all threads */
+    float *x, *scores, *parameters;
+    size_t rows;
+    int done;         /* rounds */
+    double wall, had; /* s of one core's part, and what of it the process had a processor */
+    struct series series[NUMBERS];
+    int numbers;
+};
 
 static double now(void)
 {
@@ -34,222 +65,147 @@ static double processor(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b)
+static void note(struct rounds *c, double *at, double value)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    int k = 0;
+    while (k < c->numbers && c->series[k].at != at)
+        k++;
+    if (k == NUMBERS)
+        return;
+    if (k == c->numbers)
+        c->series[c->numbers++] = (struct series){.at = at};
+    struct series *s = &c->series[k];
+    if (s->n < ROUNDS)
+        s->value[s->n++] = value;
 }
 
-void lm_calibration_set(struct lm_calibration *c, double *at, double *measured, int n)
+/* ---- one way, once ---- */
+
+static int is_slow(int way)
 {
-    qsort(measured, (size_t)n, sizeof *measured, ascending);
-    *at = n % 2 ? measured[n / 2] : 0.5 * (measured[n / 2 - 1] + measured[n / 2]);
-    double *spread = (double *)((char *)&c->spread + ((char *)at - (char *)&c->machine));
-    *spread = *at > 0.0 ? (measured[n - 1] - measured[0]) / *at : 0.0;
+    return way == LM_CPU_REF || way == LM_CPU_PORTABLE;
 }
-
-const struct lm_backend *lm_calibrate_backend(const char *name)
-{
-    for (const struct lm_backend *const *b = lm_backends(); *b; b++)
-        if (strcmp((*b)->name, name) == 0)
-            return *b;
-    return NULL;
-}
-
-/* ---- trainings ---- */
-
-struct group {
-    size_t n;
-    struct lm_trial *trial;
-    struct lm_training_result *result;
-    double *loss;      /* of all */
-    float *parameters; /* likewise */
-};
-
-static void free_group(struct group *g)
-{
-    free(g->trial);
-    free(g->result);
-    free(g->loss);
-    free(g->parameters);
-}
-
-static int make_group(size_t n, uint32_t epochs, struct group *g, struct lm_error *err)
-{
-    size_t floats = lm_network_floats(THE_SHAPE);
-    *g = (struct group){.n = n};
-    g->trial = calloc(n, sizeof *g->trial);
-    g->result = calloc(n, sizeof *g->result);
-    g->loss = malloc(n * epochs * sizeof *g->loss);
-    g->parameters = malloc(n * floats * sizeof *g->parameters);
-    if (!g->trial || !g->result || !g->loss || !g->parameters)
-        return lm_fail_memory(err, n * floats * sizeof *g->parameters, "trainings to be timed");
-    for (size_t k = 0; k < n; k++) {
-        g->trial[k] = (struct lm_trial){0.02f, 1.0f, 0.05f, epochs, (uint32_t)(1337 + k), 128, THE_SHAPE};
-        g->result[k].loss = g->loss + k * epochs;
-        g->result[k].parameters = g->parameters + k * floats;
-    }
-    return LM_OK;
-}
-
-static int time_group(const struct lm_backend *backend, void *session, struct group *g, uint32_t epochs,
-                      double *seconds, struct lm_error *err)
-{
-    struct lm_tick nobody = {0};
-    for (size_t k = 0; k < g->n; k++)
-        g->trial[k].epochs = epochs;
-    double start = now();
-    int code = backend->train(session, g->trial, g->n, g->result, nobody, err);
-    *seconds = now() - start;
-    if (code == LM_OK && g->result[0].status != LM_TRIAL_OK)
-        code = lm_fail(err, LM_FAILED, "%s: a training to be timed: %s", backend->name, g->result[0].reason);
-    return code;
-}
-
-int lm_calibrate_step(const struct lm_backend *backend, void *session, const struct lm_problem *problem, size_t n,
-                      uint32_t more, double *step, double *once, struct lm_error *err)
-{
-    struct group g;
-    double one = 0.0, longer = 0.0;
-    int code = make_group(n, more, &g, err);
-    if (code == LM_OK)
-        code = time_group(backend, session, &g, 1, &one, err);
-    if (code == LM_OK)
-        code = time_group(backend, session, &g, more, &longer, err);
-    if (longer <= one) /* something else had the processor: then what is done once counts as steps */
-        one = longer / more;
-    *step = (longer - one) / ((double)(more - 1) * (double)problem->train.n);
-    if (once)
-        *once = one > *step * (double)problem->train.n ? one - *step * (double)problem->train.n : 0.0;
-    free_group(&g);
-    return code;
-}
-
-/* ---- one backend ---- */
-
-struct timing {
-    const struct lm_problem *problem;
-    struct lm_problem threaded; /* the same with all threads */
-    struct lm_calibration *out;
-    float *x, *scores, *parameters;
-    size_t rows;
-};
 
 /* So many epochs that a training of few samples takes as long as one of the real set. */
-static uint32_t epochs_for(const struct timing *t, int slow)
+static uint32_t epochs_for(const struct rounds *c, int slow)
 {
-    const size_t usual = 3532, n = t->problem->train.n;
+    const size_t usual = 3532, n = c->single.train.n;
     return 1 + (slow ? 1 : 8) * (uint32_t)(n < usual ? (usual + n - 1) / n : 1);
 }
 
-static int time_training(struct timing *t, const struct lm_backend *backend, void *session, size_t n, int slow,
-                         double *second, double *once, struct lm_error *err)
+/* FLOP/s of so many trainings at once. once: s, what is done once; NULL: not asked. */
+static int time_training(const struct rounds *c, int way, void *session, struct lm_shape shape, size_t n, double *rate,
+                         double *once, struct lm_error *err)
 {
-    int code = LM_OK;
-    for (int r = 0; r < REPEATS && code == LM_OK; r++)
-        code = lm_calibrate_step(backend, session, t->problem, n, epochs_for(t, slow), &second[r], &once[r], err);
+    double step = 0.0;
+    int code = lm_calibrate_step(c->backend[way], session, &c->single, shape, n, epochs_for(c, is_slow(way)), &step,
+                                 once, err);
+    *rate = (double)n * lm_cost_step(shape).flops / (step > 1e-15 ? step : 1e-15);
     return code;
 }
 
-/* Seconds of a batch of n. */
-static int time_scoring(struct timing *t, const struct lm_backend *backend, void *session, size_t n, int calls,
-                        double *second, struct lm_error *err)
+/* Seconds of a batch of n, after one that does not count. */
+static int time_scoring(const struct rounds *c, int way, void *session, size_t n, int calls, double *second,
+                        struct lm_error *err)
 {
-    int code = LM_OK;
-    for (int r = -1; r < REPEATS && code == LM_OK; r++) { /* the first is to warm up */
-        double start = now();
-        for (int k = 0; k < calls && code == LM_OK; k++)
-            code = backend->infer(session, THE_SHAPE, t->parameters, t->x, n, t->scores, err);
-        if (r >= 0)
-            second[r] = (now() - start) / calls;
-    }
+    int code = c->backend[way]->infer(session, THE_SHAPE, c->parameters, c->x, n, c->scores, err);
+    double start = now();
+    for (int k = 0; k < calls && code == LM_OK; k++)
+        code = c->backend[way]->infer(session, THE_SHAPE, c->parameters, c->x, n, c->scores, err);
+    *second = (now() - start) / calls;
+    *second = *second > 1e-12 ? *second : 1e-12;
     return code;
 }
 
-static void as_rates(double *second, double work)
+/* Shapes that no code is made for. The portable way, where it is not the fastest, emulates each multiply-add: nobody
+ * would train by it, and it takes long. */
+static int measure_shapes(struct rounds *c, int way, struct lm_error *err)
 {
-    for (int r = 0; r < REPEATS; r++)
-        second[r] = work / (second[r] > 1e-12 ? second[r] : 1e-12);
-}
-
-/* One core. */
-static int measure_way(struct timing *t, const struct lm_backend *backend, int way, struct lm_error *err)
-{
-    struct lm_machine *m = &t->out->machine;
-    const int slow = way == LM_CPU_REF || way == LM_CPU_PORTABLE;
-    const double flops = lm_cost_infer(THE_SHAPE).flops;
-    size_t rows = slow ? SLOW_ROWS : ROWS;
-    double second[REPEATS], once[REPEATS], call[REPEATS];
-    void *session = NULL;
-    int code = backend->open(t->problem, &session, err);
-    if (code != LM_OK)
-        return code;
-    code = time_training(t, backend, session, 1, slow, second, once, err);
-    if (code == LM_OK) {
-        as_rates(second, lm_cost_step(THE_SHAPE).flops);
-        lm_calibration_set(t->out, &m->cpu.train[way], second, REPEATS);
-        code = time_scoring(t, backend, session, rows, 1, second, err);
-    }
+    struct lm_machine *m = &c->out->machine;
+    double small = 0.0, wide = 0.0;
+    if (way == LM_CPU_PORTABLE && c->fastest != way)
+        return LM_OK;
+    int code = time_training(c, way, c->session[way], LM_SMALL_SHAPE, 1, &small, NULL, err);
     if (code == LM_OK)
-        code = time_scoring(t, backend, session, 1, CALLS, call, err);
-    if (code == LM_OK) {
-        as_rates(second, (double)rows * flops);
-        lm_calibration_set(t->out, &m->cpu.infer[way], second, REPEATS);
-    }
-    if (code == LM_OK && lm_fastest_cpu(m->cpu.train) == way) { /* ways come slowest first */
-        const double one = lm_cpu_batch((enum lm_cpu_way)way) * flops / m->cpu.infer[way];
-        for (int r = 0; r < REPEATS; r++)
-            call[r] = call[r] > one ? call[r] - one : 0.0;
-        lm_calibration_set(t->out, &m->cpu.call, call, REPEATS);
-        lm_calibration_set(t->out, &m->cpu.training, once, REPEATS);
-    }
-    backend->close(session);
+        code = time_training(c, way, c->session[way], LM_WIDE_SHAPE, 1, &wide, NULL, err);
+    note(c, &m->cpu.train_small[way], small);
+    note(c, &m->cpu.train_wide[way], wide);
     return code;
 }
 
-/* What a batch far larger than the caches takes longer than arithmetic does, by the byte; by the fastest way. */
-static int measure_stream(struct timing *t, const struct lm_backend *backend, int way, struct lm_error *err)
+static int measure_way(struct rounds *c, int way, struct lm_error *err)
 {
-    struct lm_machine *m = &t->out->machine;
-    const struct lm_cost cost = lm_cost_infer(THE_SHAPE);
-    double second[REPEATS];
-    void *session = NULL;
-    int code = backend->open(t->problem, &session, err);
-    if (code != LM_OK)
-        return code;
-    code = time_scoring(t, backend, session, FAR_ROWS, 1, second, err);
-    for (int r = 0; r < REPEATS && code == LM_OK; r++) {
-        double more = second[r] - FAR_ROWS * cost.flops / m->cpu.infer[way];
-        second[r] = (FAR_ROWS * (cost.bytes_in + cost.bytes_out) - LM_CACHED_BYTES) / (more > 1e-6 ? more : 1e-6);
-    }
+    struct lm_machine *m = &c->out->machine;
+    const size_t rows = is_slow(way) ? SLOW_ROWS : ROWS;
+    double train = 0.0, once = 0.0, batch = 1.0, call = 0.0;
+    int code = time_training(c, way, c->session[way], THE_SHAPE, 1, &train, &once, err);
     if (code == LM_OK)
-        lm_calibration_set(t->out, &m->cpu.stream, second, REPEATS);
-    backend->close(session);
+        code = time_scoring(c, way, c->session[way], rows, SCORINGS, &batch, err);
+    note(c, &m->cpu.train[way], train);
+    note(c, &m->cpu.infer[way], (double)rows * lm_cost_infer(THE_SHAPE).flops / batch);
+    if (code == LM_OK && way == c->fastest) {
+        code = time_scoring(c, way, c->session[way], 1, CALLS, &call, err);
+        note(c, &m->cpu.call, call); /* of one sample: `finish` takes its arithmetic off */
+        note(c, &m->cpu.training, once);
+    }
+    return code == LM_OK ? measure_shapes(c, way, err) : code;
+}
+
+/* ---- large batches, all cores ---- */
+
+static void *do_nothing(void *context)
+{
+    return context;
+}
+
+/* Seconds of starting so many threads and waiting for them. */
+static int time_threads(int threads, double *second, struct lm_error *err)
+{
+    pthread_t thread[1024];
+    int all = 1, most = threads < 1024 ? threads : 1024;
+    double start = now();
+    for (int k = 0; k < STARTS && all; k++) {
+        int started = 0;
+        while (started < most && pthread_create(&thread[started], NULL, do_nothing, NULL) == 0)
+            started++;
+        all = started == most;
+        while (started > 0)
+            pthread_join(thread[--started], NULL);
+    }
+    *second = (now() - start) / STARTS;
+    return all ? LM_OK : lm_fail(err, LM_FAILED, "a thread to be timed could not be started");
+}
+
+static int measure_threads(struct rounds *c, struct lm_error *err)
+{
+    struct lm_machine *m = &c->out->machine;
+    const int others = c->threaded.threads - 1;
+    double one = 0.0, all = 0.0;
+    int code = time_threads(1, &one, err);
+    if (code == LM_OK && others > 1)
+        code = time_threads(others, &all, err);
+    note(c, &m->cpu.thread, one);
+    if (others > 1)
+        note(c, &m->cpu.thread_more, all > one ? (all - one) / (others - 1) : 0.0);
     return code;
 }
 
-/* All cores, by the fastest way: as many trainings as threads, a batch as many times as large. */
-static int measure_all(struct timing *t, const struct lm_backend *backend, int way, struct lm_error *err)
+/* By the fastest way: a batch far larger than the caches, by one core; all cores: as many trainings as threads, and a
+ * batch as many times as large. What is noted is turned into the machine's numbers by `finish`. */
+static int measure_all(struct rounds *c, struct lm_error *err)
 {
-    struct lm_machine *m = &t->out->machine;
-    const size_t threads = (size_t)t->threaded.threads, rows = ROWS * threads;
-    double second[REPEATS], once[REPEATS];
-    void *session = NULL;
-    int code = backend->open(&t->threaded, &session, err);
-    if (code != LM_OK)
-        return code;
-    code = time_training(t, backend, session, threads, 0, second, once, err);
-    if (code == LM_OK) {
-        as_rates(second, (double)threads * lm_cost_step(THE_SHAPE).flops / m->cpu.train[way]);
-        lm_calibration_set(t->out, &m->cpu.train_all, second, REPEATS);
-        code = time_scoring(t, backend, session, rows, 1, second, err);
-    }
-    if (code == LM_OK) {
-        as_rates(second, (double)rows * lm_cost_infer(THE_SHAPE).flops / m->cpu.infer[way]);
-        lm_calibration_set(t->out, &m->cpu.infer_all, second, REPEATS);
-    }
-    backend->close(session);
-    return code;
+    struct lm_machine *m = &c->out->machine;
+    const size_t threads = (size_t)c->threaded.threads;
+    double far = 0.0, train = 0.0, batch = 1.0;
+    int code = time_scoring(c, c->fastest, c->session[c->fastest], FAR_ROWS, 1, &far, err);
+    note(c, &m->cpu.stream, far);
+    if (code == LM_OK)
+        code = time_training(c, c->fastest, c->all, THE_SHAPE, threads, &train, NULL, err);
+    note(c, &m->cpu.train_all, train);
+    if (code == LM_OK)
+        code = time_scoring(c, c->fastest, c->all, ROWS * threads, 1, &batch, err);
+    note(c, &m->cpu.infer_all, batch);
+    return code == LM_OK ? measure_threads(c, err) : code;
 }
 
 /* ---- memory and the clock ---- */
@@ -261,8 +217,8 @@ struct copier {
 
 static void *copy_once(void *context)
 {
-    struct copier *c = context;
-    memcpy(c->memory, c->memory + COPY_BYTES, COPY_BYTES);
+    struct copier *own = context;
+    memcpy(own->memory, own->memory + COPY_BYTES, COPY_BYTES);
     return NULL;
 }
 
@@ -280,9 +236,9 @@ static int time_copies(struct copier *copier, int threads, double *rate, struct 
     return started == threads ? LM_OK : lm_fail(err, LM_FAILED, "a thread to copy memory could not be started");
 }
 
-static int measure_memory(struct timing *t, struct lm_error *err)
+static int measure_memory(struct rounds *c, struct lm_error *err)
 {
-    const int threads = t->threaded.threads;
+    const int threads = c->threaded.threads;
     struct copier *copier = calloc((size_t)threads, sizeof *copier);
     double one[REPEATS], all[REPEATS];
     int code = copier ? LM_OK : lm_fail_memory(err, sizeof *copier, "copies");
@@ -299,8 +255,8 @@ static int measure_memory(struct timing *t, struct lm_error *err)
             code = time_copies(copier, threads, &all[r], err);
     }
     if (code == LM_OK) {
-        lm_calibration_set(t->out, &t->out->machine.cpu.memory, one, REPEATS);
-        lm_calibration_set(t->out, &t->out->machine.cpu.memory_all, all, REPEATS);
+        lm_calibration_set(c->out, &c->out->machine.cpu.memory, one, REPEATS);
+        lm_calibration_set(c->out, &c->out->machine.cpu.memory_all, all, REPEATS);
     }
     for (int k = 0; k < threads && copier; k++)
         free(copier[k].memory);
@@ -308,7 +264,7 @@ static int measure_memory(struct timing *t, struct lm_error *err)
     return code;
 }
 
-static void measure_timer(struct timing *t)
+static void measure_timer(struct rounds *c)
 {
     double second[REPEATS], end = 0.0;
     for (int r = 0; r < REPEATS; r++) {
@@ -317,56 +273,126 @@ static void measure_timer(struct timing *t)
             end = now();
         second[r] = (end - start) / TIMER_READS;
     }
-    lm_calibration_set(t->out, &t->out->machine.cpu.timer, second, REPEATS);
+    lm_calibration_set(c->out, &c->out->machine.cpu.timer, second, REPEATS);
 }
 
 /* ---- all of it ---- */
 
-static int make_rows(struct timing *t, struct lm_error *err)
+static int make_rows(struct rounds *c, struct lm_error *err)
 {
-    const struct lm_samples *train = &t->problem->train;
-    size_t bytes = t->rows * LM_PIXELS * sizeof *t->x;
-    t->x = lm_large(bytes);
-    t->scores = lm_large(t->rows * LM_CLASSES * sizeof *t->scores);
-    t->parameters = malloc(lm_network_floats(THE_SHAPE) * sizeof *t->parameters);
-    if (!t->x || !t->scores || !t->parameters)
+    const struct lm_samples *train = &c->single.train;
+    size_t bytes = c->rows * LM_PIXELS * sizeof *c->x;
+    c->x = lm_large(bytes);
+    c->scores = lm_large(c->rows * LM_CLASSES * sizeof *c->scores);
+    c->parameters = malloc(lm_network_floats(THE_SHAPE) * sizeof *c->parameters);
+    if (!c->x || !c->scores || !c->parameters)
         return lm_fail_memory(err, bytes, "samples to be scored");
-    for (size_t k = 0; k < t->rows; k++)
-        memcpy(t->x + k * LM_PIXELS, train->x + k % train->n * LM_PIXELS, LM_PIXELS * sizeof *t->x);
-    lm_network_initialise(THE_SHAPE, 1337, 0.05f, t->parameters);
+    for (size_t k = 0; k < c->rows; k++)
+        memcpy(c->x + k * LM_PIXELS, train->x + k % train->n * LM_PIXELS, LM_PIXELS * sizeof *c->x);
+    lm_network_initialise(THE_SHAPE, 1337, 0.05f, c->parameters);
     return LM_OK;
 }
 
-int lm_calibrate_cpu(const struct lm_problem *problem, int threads, struct lm_calibration *out, struct lm_error *err)
+/* The ways that this processor has, each tried once: which is the fastest, and the first time does not count. */
+static int open_ways(struct rounds *c, struct lm_error *err)
 {
-    struct lm_problem single = *problem, several = *problem;
     struct lm_error why;
-    single.threads = 1;
-    several.threads = threads > 0 ? threads : 1;
-    struct timing t = {.problem = &single, .threaded = several, .out = out, .rows = ROWS * (size_t)several.threads};
-    t.rows = t.rows > FAR_ROWS ? t.rows : FAR_ROWS;
-    if (problem->train.n == 0)
-        return lm_fail(err, LM_BAD_INPUT, "there are no training samples to calibrate with");
-    out->machine.cpu.cores = several.threads;
-    lm_machine_cpu_name(out->machine.key.cpu, sizeof out->machine.key.cpu);
-    int code = make_rows(&t, err);
-    double start = now(), had = processor();
+    double most = 0.0, rate = 0.0;
+    int code = LM_OK;
     for (int way = 0; way < LM_CPU_WAYS && code == LM_OK; way++) {
-        const struct lm_backend *backend = lm_calibrate_backend(lm_cpu_way_name(way));
-        if (backend && backend->probe(&why) == LM_OK)
-            code = measure_way(&t, backend, way, err);
+        c->backend[way] = lm_calibrate_backend(lm_cpu_way_name(way));
+        if (!c->backend[way] || c->backend[way]->probe(&why) != LM_OK)
+            continue;
+        code = c->backend[way]->open(&c->single, &c->session[way], err);
+        if (code == LM_OK)
+            code = time_training(c, way, c->session[way], THE_SHAPE, 1, &rate, NULL, err);
+        if (rate > most)
+            c->fastest = way;
+        most = rate > most ? rate : most;
     }
-    out->had = (processor() - had) / (now() - start);
-    int way = lm_fastest_cpu(out->machine.cpu.train);
-    if (code == LM_OK)
-        code = measure_stream(&t, lm_calibrate_backend(lm_cpu_way_name(way)), way, err);
-    if (code == LM_OK)
-        code = measure_all(&t, lm_calibrate_backend(lm_cpu_way_name(way)), way, err);
-    if (code == LM_OK)
-        code = measure_memory(&t, err);
-    measure_timer(&t);
-    free(t.x);
-    free(t.scores);
-    free(t.parameters);
+    return code == LM_OK ? c->backend[c->fastest]->open(&c->threaded, &c->all, err) : code;
+}
+
+static void close_all(struct rounds *c)
+{
+    for (int way = 0; way < LM_CPU_WAYS; way++)
+        if (c->session[way])
+            c->backend[way]->close(c->session[way]);
+    if (c->all)
+        c->backend[c->fastest]->close(c->all);
+    free(c->x);
+    free(c->scores);
+    free(c->parameters);
+    free(c);
+}
+
+/* The slow ways take most of a round's time, and every third one has them. */
+static int one_round(struct rounds *c, struct lm_error *err)
+{
+    double start = now(), had = processor();
+    int code = LM_OK;
+    for (int way = 0; way < LM_CPU_WAYS && code == LM_OK; way++)
+        if (c->session[way] && (way == c->fastest || !is_slow(way) || c->done % 3 == 0))
+            code = measure_way(c, way, err);
+    c->wall += now() - start;
+    c->had += processor() - had;
+    c->done++;
+    return code == LM_OK ? measure_all(c, err) : code;
+}
+
+/* The medians; then those that are ratios and differences of what was measured. */
+static void finish(struct rounds *c)
+{
+    struct lm_machine *m = &c->out->machine;
+    const struct lm_cost cost = lm_cost_infer(THE_SHAPE);
+    const double threads = c->threaded.threads;
+    for (int k = 0; k < c->numbers; k++)
+        lm_calibration_set(c->out, c->series[k].at, c->series[k].value, c->series[k].n);
+    double rate = m->cpu.infer[c->fastest], more = m->cpu.stream - FAR_ROWS * cost.flops / rate;
+    m->cpu.stream = (FAR_ROWS * (cost.bytes_in + cost.bytes_out) - LM_CACHED_BYTES) / (more > 1e-6 ? more : 1e-6);
+    double arithmetic = lm_cpu_batch((enum lm_cpu_way)c->fastest) * cost.flops / rate;
+    m->cpu.call = m->cpu.call > arithmetic ? m->cpu.call - arithmetic : 0.0;
+    m->cpu.train_all /= m->cpu.train[c->fastest];
+    double batch = m->cpu.infer_all - lm_time_threads(m, threads);
+    batch = batch > 0.5 * m->cpu.infer_all ? batch : 0.5 * m->cpu.infer_all; /* threads that start beside the work */
+    m->cpu.infer_all = threads * ROWS * cost.flops / rate / batch;
+}
+
+static int begin(struct rounds *c, struct lm_error *err)
+{
+    struct lm_machine *m = &c->out->machine;
+    c->rows = (size_t)ROWS * (size_t)c->threaded.threads;
+    c->rows = c->rows > FAR_ROWS ? c->rows : FAR_ROWS;
+    m->cpu.cores = c->threaded.threads;
+    lm_machine_cpu_name(m->key.cpu, sizeof m->key.cpu);
+    int code = make_rows(c, err);
+    return code == LM_OK ? open_ways(c, err) : code;
+}
+
+int lm_calibrate_cpu(const struct lm_problem *problem, int threads, lm_calibrate_between between, void *context,
+                     struct lm_calibration *out, struct lm_error *err)
+{
+    struct rounds *c = calloc(1, sizeof *c);
+    if (!c)
+        return lm_fail_memory(err, sizeof *c, "a calibration");
+    c->single = c->threaded = *problem;
+    c->single.threads = 1;
+    c->threaded.threads = threads > 0 ? threads : 1;
+    c->out = out;
+    int code = problem->train.n > 0 ? begin(c, err)
+                                    : lm_fail(err, LM_BAD_INPUT, "there are no training samples to calibrate with");
+    for (int k = 0; k < ROUNDS && code == LM_OK; k++) {
+        if (k == ROUNDS / 2 && between)
+            code = between(context, err);
+        if (code == LM_OK)
+            code = one_round(c, err);
+    }
+    if (code == LM_OK) {
+        finish(c);
+        out->had = c->had / c->wall;
+        code = measure_memory(c, err);
+        measure_timer(c);
+    }
+    close_all(c);
     return code;
 }

@@ -15,17 +15,16 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "crew.h"
 #include "reference.h"
 #include "simd.h"
 
 /* A batch of fewer rows is scored sooner than threads are started. */
 #define ROWS_A_THREAD 4096
-#define MOST_THREADS  1024
 
 struct session {
     const struct lm_cpu_kernels *kernels;
@@ -40,9 +39,9 @@ int lm_cpu_open(const struct lm_cpu_kernels *kernels, const struct lm_problem *p
     if (!new)
         return lm_fail_memory(err, sizeof *new, "a CPU session");
     *new = (struct session){kernels, problem,
-                            threads < 1              ? 1
-                            : threads < MOST_THREADS ? (size_t)threads
-                                                     : MOST_THREADS};
+                            threads < 1                 ? 1
+                            : threads < LM_MOST_THREADS ? (size_t)threads
+                                                        : LM_MOST_THREADS};
     *session = new;
     return LM_OK;
 }
@@ -71,26 +70,6 @@ int lm_cpu_threads(int ranks)
 }
 
 /* ---- threads ---- */
-
-/* Starts up to n threads, each with all signals blocked; returns how many there are: fewer, where the system allows no
- * more, is no fault. */
-static size_t start_threads(pthread_t *thread, size_t n, void *(*call)(void *), void *context)
-{
-    sigset_t all, before;
-    size_t started = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < n && pthread_create(&thread[started], NULL, call, context) == 0)
-        started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
-}
-
-static void join_threads(const pthread_t *thread, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        pthread_join(thread[k], NULL);
-}
 
 /* ---- training ---- */
 
@@ -160,12 +139,12 @@ int lm_cpu_train(void *session, const struct lm_trial *trial, size_t n, struct l
     struct training t = {
         .session = s, .trial = trial, .result = result, .n = n, .tick = tick, .code = LM_OK, .err = err};
     const struct timespec millisecond = {0, 1000000};
-    pthread_t thread[MOST_THREADS];
+    pthread_t thread[LM_MOST_THREADS];
     size_t others = (s->threads < n ? s->threads : n);
     others -= others > 0;
     pthread_mutex_init(&t.lock, NULL);
     atomic_store(&t.busy, others);
-    size_t started = start_threads(thread, others, other_thread, &t);
+    size_t started = lm_threads_start(thread, others, other_thread, &t);
     atomic_fetch_sub(&t.busy, others - started);
     if (started > 0)
         own_tick(&t); /* the others may take all trials before this thread comes to one */
@@ -174,7 +153,7 @@ int lm_cpu_train(void *session, const struct lm_trial *trial, size_t n, struct l
         nanosleep(&millisecond, NULL);
         own_tick(&t);
     }
-    join_threads(thread, started);
+    lm_threads_join(thread, started);
     pthread_mutex_destroy(&t.lock);
     if (t.code == LM_OK && others_tick(&t))
         return lm_fail(err, LM_STOPPED, "stopped");
@@ -213,13 +192,13 @@ int lm_cpu_infer(void *session, struct lm_shape shape, const float *parameters, 
 {
     const struct session *s = session;
     struct scoring c = {.session = s, .shape = shape, .parameters = parameters, .x = x, .scores = scores, .n = n};
-    pthread_t thread[MOST_THREADS];
+    pthread_t thread[LM_MOST_THREADS];
     size_t threads = n / ROWS_A_THREAD < s->threads ? n / ROWS_A_THREAD : s->threads;
     threads += threads == 0;
     c.part = threads == 1 ? n : ROWS_A_THREAD;
-    size_t started = start_threads(thread, threads - 1, score_parts, &c);
+    size_t started = lm_threads_start(thread, threads - 1, score_parts, &c);
     score_parts(&c);
-    join_threads(thread, started);
+    lm_threads_join(thread, started);
     if (atomic_load(&c.next) < n) /* a thread without a network is no fault, as long as another had one */
         return lm_fail_memory(err, lm_network_floats(shape) * sizeof(float), "a network");
     return LM_OK;

@@ -25,6 +25,7 @@ static struct lm_machine with_threads(const struct lm_machine *machine, double t
     double cores = machine->cpu.cores;
     for (int way = 0; way < LM_CPU_WAYS && threads < 1.0; way++)
         here.cpu.infer[way] *= threads;
+    here.cpu.cores = fmax(1.0, threads);
     here.cpu.train_all = speed_up(machine->cpu.train_all, cores, threads);
     here.cpu.infer_all = speed_up(machine->cpu.infer_all, cores, threads);
     here.cpu.memory_all =

@@ -2,7 +2,7 @@
  * H200 counted (tests/gpu/bench_h200.txt, tests/gpu/fast_h200.txt). */
 #include "model_counts.h"
 
-#include <math.h>
+#include "model_round.h"
 
 #define PART        65536.0 /* cuda/score.c: samples on the device at once */
 #define CHUNK       16384.0 /* cuda/pipe.c, COPIED_CHUNK */
@@ -45,14 +45,14 @@ static double outputs_of(struct lm_shape s, int l)
 
 static double round4(double n)
 {
-    return 4.0 * ceil(n / 4.0);
+    return lm_up_to(n, 4.0);
 }
 
 /* cuda/layout.h: rows of whole groups of four, an odd number of groups; rows and biases rounded up to four. */
 double lm_padded_layer(struct lm_shape shape, int l)
 {
     double pitch = round4(inputs_of(shape, l));
-    if (fmod(pitch / 4.0, 2.0) == 0.0)
+    if (lm_up_to(pitch, 8.0) == pitch)
         pitch += 4.0;
     return round4(outputs_of(shape, l)) * (pitch + 1.0);
 }
@@ -62,22 +62,33 @@ double lm_padded_network(struct lm_shape shape)
     return lm_padded_layer(shape, 0) + lm_padded_layer(shape, 1) + lm_padded_layer(shape, 2);
 }
 
+double lm_padded_products(struct lm_shape shape, double width)
+{
+    double sum = 0.0;
+    for (int l = 0; l < LM_LAYERS; l++)
+        sum += round4(inputs_of(shape, l)) * lm_up_to(outputs_of(shape, l), width);
+    return sum;
+}
+
 /* ---- sums ---- */
 
 static struct lm_calls times(struct lm_calls c, double n)
 {
-    return (struct lm_calls){c.allocations * n, c.frees * n, c.copies_in * n, c.copies_out * n,
-                             c.launches * n,    c.waits * n, c.bytes_in * n,  c.bytes_out * n};
+    return (struct lm_calls){c.allocations * n, c.frees * n,  c.copies_in * n, c.copies_out * n,
+                             c.launches * n,    c.waits * n,  c.bytes_in * n,  c.bytes_out * n,
+                             c.openings * n,    c.clears * n, c.behind * n};
 }
 
 static struct lm_calls plus(struct lm_calls a, struct lm_calls b)
 {
-    return (struct lm_calls){a.allocations + b.allocations, a.frees + b.frees,        a.copies_in + b.copies_in,
-                             a.copies_out + b.copies_out,   a.launches + b.launches,  a.waits + b.waits,
-                             a.bytes_in + b.bytes_in,       a.bytes_out + b.bytes_out};
+    return (struct lm_calls){a.allocations + b.allocations, a.frees + b.frees,         a.copies_in + b.copies_in,
+                             a.copies_out + b.copies_out,   a.launches + b.launches,   a.waits + b.waits,
+                             a.bytes_in + b.bytes_in,       a.bytes_out + b.bytes_out, a.openings + b.openings,
+                             a.clears + b.clears,           a.behind + b.behind};
 }
 
-/* One call of naive.c: so many arrays brought, floats of them that come from the host, and floats fetched. */
+/* One call of naive.c: so many arrays brought, floats of them that come from the host, and floats fetched. The first
+ * array finds nothing else of the session's. */
 static struct lm_calls naive_call(double arrays, double copied, double floats_in, double floats_out)
 {
     return (struct lm_calls){.allocations = arrays,
@@ -87,7 +98,9 @@ static struct lm_calls naive_call(double arrays, double copied, double floats_in
                              .launches = 1.0,
                              .waits = 1.0,
                              .bytes_in = 4.0 * floats_in,
-                             .bytes_out = 4.0 * floats_out};
+                             .bytes_out = 4.0 * floats_out,
+                             .openings = 1.0,
+                             .behind = 1.0};
 }
 
 /* lm_naive_forward: x and the layer in, room for out; out fetched. The last layer's is not padded. */
@@ -124,7 +137,8 @@ static struct lm_calls resident_step(double launches)
                              .launches = launches,
                              .waits = 1.0,
                              .bytes_in = 4.0 * (LM_PIXELS + LM_CLASSES),
-                             .bytes_out = 4.0 * LM_CLASSES};
+                             .bytes_out = 4.0 * LM_CLASSES,
+                             .behind = 1.0};
 }
 
 /* The network in at the beginning and out at the end. */
@@ -139,20 +153,22 @@ static double block_launches(const struct lm_training_work *w, int whole)
 {
     double epoch = w->samples * w->step_seconds, at_once = whole ? w->epochs : 1.0;
     if (w->samples > 0.0)
-        at_once = fmin(at_once, floor(INDICES / w->samples));
+        at_once = lm_smaller(at_once, lm_down(INDICES / w->samples));
     if (epoch > 0.0)
-        at_once = fmin(at_once, floor(LAUNCH_MOST / epoch));
-    return at_once >= 1.0 ? ceil(w->epochs / at_once) : w->epochs * ceil(epoch / LAUNCH_MOST);
+        at_once = lm_smaller(at_once, lm_down(LAUNCH_MOST / epoch));
+    return at_once >= 1.0 ? lm_up(w->epochs / at_once) : w->epochs * lm_up(epoch / LAUNCH_MOST);
 }
 
-/* Orders in, one launch, losses out. Parts of an epoch share both copies. */
+/* Orders in, one launch, losses out. Parts of an epoch share both copies. Of several epochs in one launch the losses
+ * are cleared first. */
 static struct lm_calls block_training(const struct lm_training_work *w, int whole)
 {
-    double launches = block_launches(w, whole), trips = fmin(launches, w->epochs);
+    double launches = block_launches(w, whole), trips = lm_smaller(launches, w->epochs);
     struct lm_calls c = {.copies_in = trips,
                          .copies_out = trips,
                          .launches = launches,
                          .waits = launches + trips,
+                         .clears = whole && launches < w->epochs ? launches : 0.0,
                          .bytes_in = w->epochs * w->samples * 4.0,
                          .bytes_out = w->epochs * 8.0};
     return plus(c, network_trip(w->shape));
@@ -166,21 +182,22 @@ static int fast_takes(const struct lm_training_work *w)
 /* fast.c, choose_window, where memory is no limit: what a launch of a second and a half does if a step takes 1.5 us. */
 static double fast_window(const struct lm_training_work *w)
 {
-    double turns = w->turn > 0.0 ? ceil(w->replicas / w->turn) : 1.0;
+    double turns = w->turn > 0.0 ? lm_up(w->replicas / w->turn) : 1.0;
     double seconds = FAST_STEP * w->samples * turns;
-    double window = seconds > 0.0 && seconds < FAST_LAUNCH ? floor(FAST_LAUNCH / seconds) : 1.0;
-    return fmax(1.0, fmin(window, w->epochs));
+    double window = seconds > 0.0 && seconds < FAST_LAUNCH ? lm_down(FAST_LAUNCH / seconds) : 1.0;
+    return lm_larger(1.0, lm_smaller(window, w->epochs));
 }
 
 /* Once: the replicas in, `begin`. A window: `orders`, `replicas`, replicas and losses out, and in again if it was not
  * the last. At the end `unpack` and the networks, 1,024 at a time. */
 static struct lm_calls fast_training(const struct lm_training_work *w)
 {
-    double window = fast_window(w), windows = ceil(w->epochs / window), networks = ceil(w->replicas / FAST_NETWORKS);
+    double window = fast_window(w), windows = lm_up(w->epochs / window), networks = lm_up(w->replicas / FAST_NETWORKS);
     struct lm_calls c = {.copies_in = windows,
                          .copies_out = 2.0 * windows + networks,
                          .launches = 1.0 + 2.0 * windows + networks,
-                         .waits = 3.0 * windows + networks};
+                         .waits = 3.0 * windows + networks,
+                         .clears = 2.0 * windows};
     c.bytes_in = windows * w->replicas * FAST_REPLICA;
     c.bytes_out =
         c.bytes_in + windows * window * w->replicas * 8.0 + w->replicas * 4.0 * (double)lm_network_floats(w->shape);
@@ -235,9 +252,11 @@ struct lm_calls lm_calls_first(enum lm_train_way way, const struct lm_training_w
         c.copies_in = 2.0;
         c.bytes_in = w->samples * (4.0 * LM_PIXELS + 1.0);
         c.allocations = way == LM_TRAIN_FAST && fast_takes(w) ? 10.0 : 5.0;
+        c.openings = 1.0;
         break;
     case LM_TRAIN_RESIDENT:
         c.allocations = 8.0; /* lm_resident_begin */
+        c.openings = 1.0;
         break;
     default:
         break;
@@ -250,7 +269,7 @@ struct lm_calls lm_calls_first(enum lm_train_way way, const struct lm_training_w
 double lm_score_part(enum lm_score_way way, double n)
 {
     static const double most[] = {1.0, 1.0, PART, PART, PART, LM_QUICK_SAMPLES_MOST, CHUNK};
-    return fmin(n, most[way]);
+    return lm_smaller(n, most[way]);
 }
 
 /* score.c, in_parts, and pipe.c, run_chunks: the network in; a part: its pixels in, 3 kernels or 1, its scores out.
@@ -263,7 +282,7 @@ struct lm_calls lm_calls_score(enum lm_score_way way, struct lm_shape shape, dou
         return c;
     if (way == LM_SCORE_NAIVE)
         return times(naive_forward(shape), n);
-    double parts = ceil(n / lm_score_part(way, n));
+    double parts = lm_up(n / lm_score_part(way, n));
     c.bytes_in = n * 4.0 * LM_PIXELS;
     c.bytes_out = n * 4.0 * LM_CLASSES;
     c.launches = c.waits = parts;
@@ -273,8 +292,11 @@ struct lm_calls lm_calls_score(enum lm_score_way way, struct lm_shape shape, dou
     c.copies_out = parts;
     if (way == LM_SCORE_PIPE)
         c.waits = 1.0;
-    else if (way != LM_SCORE_FUSED)
-        c.launches = 3.0 * parts;
+    else {
+        c.clears = 1.0; /* lm_resident_begin */
+        c.behind = parts;
+        c.launches = way == LM_SCORE_FUSED ? parts : 3.0 * parts;
+    }
     c.bytes_in += 4.0 * lm_padded_network(shape);
     return c;
 }
@@ -300,12 +322,12 @@ double lm_memory_train(enum lm_train_way way, const struct lm_training_work *w)
             return samples +
                    w->replicas *
                        (FAST_REPLICA + 4.0 * (FAST_PACKED + FAST_WORDS) + window * 8.0 + window * w->samples * 4.0) +
-                   fmin(w->replicas, FAST_NETWORKS) * 4.0 * (double)lm_network_floats(w->shape);
+                   lm_smaller(w->replicas, FAST_NETWORKS) * 4.0 * (double)lm_network_floats(w->shape);
         }
         /* fall through */
     case LM_TRAIN_WHOLE: {
-        double at_once = w->epochs / fmin(block_launches(w, 1), fmax(w->epochs, 1.0));
-        return samples + 4.0 * lm_padded_network(w->shape) + ceil(at_once) * (w->samples * 4.0 + 8.0);
+        double at_once = w->epochs / lm_smaller(block_launches(w, 1), lm_larger(w->epochs, 1.0));
+        return samples + 4.0 * lm_padded_network(w->shape) + lm_up(at_once) * (w->samples * 4.0 + 8.0);
     }
     default:
         return resident_bytes(w->shape, 1.0);

@@ -44,6 +44,10 @@ const char *lm_score_way_name(enum lm_score_way way); /* "gpu:naive+global" has 
 struct lm_calls {
     double allocations, frees, copies_in, copies_out, launches, waits;
     double bytes_in, bytes_out;
+    double openings; /* of allocations: those of a session that has no other memory at that moment. CUDA takes small
+                        ones from a chunk that it gets with the first and gives back with the last of them */
+    double clears;   /* memory set to 0: a launch of the driver's own, which the session's counters do not count */
+    double behind;   /* of copies_out: those that are asked for as soon as a kernel is launched, and wait for it */
 };
 
 struct lm_training_work {
@@ -70,6 +74,8 @@ double lm_memory_score(enum lm_score_way way, struct lm_shape shape, double n);
 /* A network on the device (cuda/layout.h): floats of layer l, and of all: 3,136 for 64-32-16-15. */
 double lm_padded_layer(struct lm_shape shape, int l);
 double lm_padded_network(struct lm_shape shape);
+/* Multiply-adds of one sample forward where outputs are padded to whole groups of `width`, and inputs of four. */
+double lm_padded_products(struct lm_shape shape, double width);
 
 /* ---- kernels ---- */
 
@@ -92,8 +98,11 @@ struct lm_kernel {
     /* The longest chain of one warp: dependent operations, loads from shared memory or L1, loads from global memory;
      * and barriers. */
     double chain_operations, chain_shared, chain_global, barriers;
-    double chain_cold; /* of chain_shared: loads of weights that only the first block of a multiprocessor waits for
-                          longer */
+    double chain_cold; /* of chain_shared: loads of weights that have just been copied in. The first block of a
+                          multiprocessor waits for memory, not for L1 */
+    /* What phases (model_phases.h) tell apart besides. In the chain: loads that find L2, and of constants. Of one
+     * block: its warps' loads of constants, and the bytes of constants that they go round and round in. */
+    double chain_l2, chain_constant, constant_loads, constant_bytes;
     double registers, shared_bytes; /* of a thread, of a block: what limits residency */
 };
 

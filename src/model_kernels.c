@@ -7,7 +7,7 @@
  */
 #include "model_counts.h"
 
-#include <math.h>
+#include "model_round.h"
 
 #define WARP        32.0
 #define AROUND      24.0 /* instructions round a sum: indices, tests, bias, activation, store */
@@ -15,7 +15,7 @@
 
 static double round4(double n)
 {
-    return 4.0 * ceil(n / 4.0);
+    return lm_up_to(n, 4.0);
 }
 
 static double inputs_of(struct lm_shape s, int l)
@@ -37,7 +37,7 @@ static double loads_of_sum(double I)
 
 static double turns_of_sum(double I)
 {
-    return ceil(I / 16.0);
+    return lm_up(I / 16.0);
 }
 
 /* ---- a kernel a layer ---- */
@@ -47,14 +47,14 @@ static double turns_of_sum(double I)
 static struct lm_kernel forward_kernel(struct lm_shape s, int l, double n, double block)
 {
     double I = round4(inputs_of(s, l)), columns = l == LM_LAYERS - 1 ? LM_CLASSES : round4(outputs_of(s, l));
-    double threads = n * columns, blocks = ceil(threads / block), warps = block / WARP;
-    double lanes_out = fmin(columns, WARP); /* rows that a warp reads at once */
+    double threads = n * columns, blocks = lm_up(threads / block), warps = block / WARP;
+    double lanes_out = lm_smaller(columns, WARP); /* rows that a warp reads at once */
     struct lm_kernel k = {.name = "forward", .launches = 1.0, .threads = block, .blocks = blocks};
     k.operations = block * (I + 5.0);
     k.global = block * (loads_of_sum(I) + 2.0);
     k.instructions = warps * (I + loads_of_sum(I) + AROUND);
     k.wavefronts = warps * (I / 4.0) * (lanes_out / 2.0 + 1.0);
-    k.useful = block * inputs_of(s, l) * fmin(1.0, threads / (blocks * block));
+    k.useful = block * inputs_of(s, l) * lm_smaller(1.0, threads / (blocks * block));
     k.memory_bytes = n * 4.0 * ((l == 0 ? I : 0.0) + (l == LM_LAYERS - 1 ? columns : 0.0));
     k.cache_bytes = n * 4.0 * (I + columns) + 4.0 * lm_padded_layer(s, l);
     k.chain_operations = I / 4.0 + 4.0;
@@ -68,11 +68,11 @@ static struct lm_kernel delta_kernel(struct lm_shape s, int next, double block)
 {
     double width = round4(inputs_of(s, next)), rows = round4(outputs_of(s, next));
     struct lm_kernel k = {
-        .name = "delta", .launches = 1.0, .threads = block, .blocks = ceil(width / block), .registers = 40.0};
+        .name = "delta", .launches = 1.0, .threads = block, .blocks = lm_up(width / block), .registers = 40.0};
     k.operations = width * (rows + 5.0);
     k.global = width * (rows * 1.25 + 2.0);
-    k.instructions = block / WARP * AROUND + ceil(width / WARP) * (rows * 2.25);
-    k.wavefronts = ceil(width / WARP) * rows * 1.25;
+    k.instructions = block / WARP * AROUND + lm_up(width / WARP) * (rows * 2.25);
+    k.wavefronts = lm_up(width / WARP) * rows * 1.25;
     k.useful = inputs_of(s, next) * outputs_of(s, next);
     k.cache_bytes = k.memory_bytes = 0.0;
     k.chain_operations = rows / 4.0 + 3.0;
@@ -85,7 +85,7 @@ static struct lm_kernel update_kernel(struct lm_shape s, int l, double block)
 {
     double threads = outputs_of(s, l) * (inputs_of(s, l) + 1.0);
     struct lm_kernel k = {
-        .name = "update", .launches = 1.0, .threads = block, .blocks = ceil(threads / block), .registers = 24.0};
+        .name = "update", .launches = 1.0, .threads = block, .blocks = lm_up(threads / block), .registers = 24.0};
     k.operations = block * 2.0;
     k.global = block * 4.0;
     k.instructions = block / WARP * (6.0 + AROUND);
@@ -111,14 +111,16 @@ int lm_kernels_step(struct lm_shape s, double block, struct lm_kernel kernel[LM_
 
 /* ---- batches ---- */
 
-/* lm_shared_kernel: 16 neurons' weights staged, used for 64 samples: 8 samples a thread, one after the other. */
+/* lm_shared_kernel: 16 neurons' weights staged, used for 64 samples: 8 samples a thread, one after the other; fewer if
+ * there are not so many. The weights, then the biases, have just been copied in. */
 static struct lm_kernel shared_kernel(struct lm_shape s, int l, double n)
 {
-    double I = round4(inputs_of(s, l)), O = round4(outputs_of(s, l)), rows = fmin(O, 16.0), each = 8.0;
+    double I = round4(inputs_of(s, l)), O = round4(outputs_of(s, l)), rows = lm_smaller(O, 16.0);
+    double each = lm_smaller(lm_up(n / 8.0), 8.0);
     double columns = l == LM_LAYERS - 1 ? LM_CLASSES : O;
     double staged = rows * (lm_padded_layer(s, l) / O), warps = INFER_BLOCK / WARP;
     struct lm_kernel k = {
-        .name = "shared", .launches = 1.0, .threads = INFER_BLOCK, .blocks = ceil(n / 64.0) * ceil(O / 16.0)};
+        .name = "shared", .launches = 1.0, .threads = INFER_BLOCK, .blocks = lm_up(n / 64.0) * lm_up(O / 16.0)};
     k.operations = INFER_BLOCK * each * (I + 5.0);
     k.global = staged + INFER_BLOCK * each * (I / 4.0 + 1.0);
     k.shared = staged + INFER_BLOCK * each * (I / 4.0 + 1.0);
@@ -126,9 +128,10 @@ static struct lm_kernel shared_kernel(struct lm_shape s, int l, double n)
     k.wavefronts = warps * each * (I / 4.0) * (2.0 + 1.0) + staged / WARP * 2.0; /* 16 rows of 16 bytes: 2; x: 1 */
     k.useful = 64.0 * rows * inputs_of(s, l);
     k.memory_bytes = n * 4.0 * ((l == 0 ? I : 0.0) + (l == LM_LAYERS - 1 ? columns : 0.0));
-    k.cache_bytes = n * 4.0 * (I * ceil(O / 16.0) + columns) + k.blocks * staged * 4.0;
+    k.cache_bytes = n * 4.0 * (I * lm_up(O / 16.0) + columns) + k.blocks * staged * 4.0;
     k.chain_operations = each * (I / 4.0 + 4.0);
-    k.chain_global = ceil(staged / INFER_BLOCK / 4.0) + each * turns_of_sum(I);
+    k.chain_shared = k.chain_cold = lm_up(staged / INFER_BLOCK / 4.0) + 1.0;
+    k.chain_global = each * turns_of_sum(I);
     k.barriers = 1.0;
     k.registers = 40.0;
     k.shared_bytes = staged * 4.0;
@@ -136,19 +139,21 @@ static struct lm_kernel shared_kernel(struct lm_shape s, int l, double n)
 }
 
 /* lm_fused_kernel: 32 samples a block, a lane a sample; a warp a neuron: its weight is a broadcast from L1, x and the
- * activations come from shared memory, 16 bytes a lane: 4 wavefronts. */
+ * activations come from shared memory, 16 bytes a lane: 4 wavefronts. Each warp has neurons of its own, and waits for
+ * their weights, sixteen at a time, and their biases; the first block of all for memory, since they were just copied.
+ */
 static struct lm_kernel fused_kernel(struct lm_shape s, double n)
 {
     double warps = INFER_BLOCK / WARP;
-    struct lm_kernel k = {.name = "fused", .launches = 1.0, .threads = INFER_BLOCK, .blocks = ceil(n / 32.0)};
+    struct lm_kernel k = {.name = "fused", .launches = 1.0, .threads = INFER_BLOCK, .blocks = lm_up(n / 32.0)};
     k.global = 32.0 * LM_PIXELS;
     k.shared = 32.0 * LM_PIXELS;
     k.instructions = 32.0 * LM_PIXELS / WARP * 8.0;
     k.wavefronts = 32.0 * LM_PIXELS / WARP * 2.0;
-    k.chain_global = 4.0; /* sixteen loads a thread, four at a time */
+    k.chain_global = lm_up(lm_smaller(n, 32.0) / 8.0); /* two samples a turn of the block, four turns at a time */
     for (int l = 0; l < LM_LAYERS; l++) {
         double I = round4(inputs_of(s, l)), O = l == LM_LAYERS - 1 ? LM_CLASSES : round4(outputs_of(s, l));
-        double turns = ceil(O / warps);
+        double turns = lm_up(O / warps);
         k.operations += 32.0 * O * (I + 3.0);
         k.global += 32.0 * O * (I / 4.0 + 1.0);
         k.shared += 32.0 * O * (I / 4.0 + 1.0);
@@ -156,8 +161,8 @@ static struct lm_kernel fused_kernel(struct lm_shape s, double n)
         k.wavefronts += O * (I / 4.0) * (4.0 + 1.0);
         k.useful += 32.0 * inputs_of(s, l) * outputs_of(s, l);
         k.chain_operations += turns * (I / 4.0 + 4.0);
-        k.chain_shared += turns * turns_of_sum(I);
-        k.chain_cold += turns * turns_of_sum(I); /* each warp has neurons of its own */
+        k.chain_shared += turns * (turns_of_sum(I) + 1.0);
+        k.chain_cold += turns * (turns_of_sum(I) + 1.0);
         k.shared_bytes += 32.0 * 4.0 * (I + 4.0);
     }
     k.memory_bytes = n * 4.0 * (LM_PIXELS + LM_CLASSES);
@@ -172,7 +177,7 @@ static struct lm_kernel fused_kernel(struct lm_shape s, double n)
 static struct lm_kernel quick_kernel(double n)
 {
     const double warps = 8.0, turns = 2.0, terms = 64.0 + 16.0 + 8.0;
-    struct lm_kernel k = {.name = "quick", .launches = 1.0, .threads = 256.0, .blocks = ceil(n / 32.0)};
+    struct lm_kernel k = {.name = "quick", .launches = 1.0, .threads = 256.0, .blocks = lm_up(n / 32.0)};
     k.operations = 256.0 * turns * 2.0 * (terms + 12.0);
     k.global = 256.0 * (22.0 + turns * 2.0);
     k.shared = 256.0 * turns * 2.0 * (terms / 4.0 + 3.0);
@@ -197,8 +202,8 @@ static struct lm_kernel quick_kernel(double n)
 static struct lm_kernel tile_kernel(double n, double multiprocessors)
 {
     const double warps = 8.0, samples = 64.0;
-    double blocks = fmin(ceil(n / (warps * samples)), fmax(multiprocessors, 1.0));
-    double turns = ceil(n / (blocks * warps * samples)); /* of one warp */
+    double blocks = lm_smaller(lm_up(n / (warps * samples)), lm_larger(multiprocessors, 1.0));
+    double turns = lm_up(n / (blocks * warps * samples)); /* of one warp */
     double multiply_adds = 64.0 * 64 + 32.0 * 32 + 16.0 * 32, loads = 64.0 * 4 + 32.0 * 3 + 16.0 * 3;
     double sums = 4.0 * (64 + 32 + 32), stage = 3136.0;
     double moved = 32.0 + 128.0 + 16.0 + 8.0 + 32.0 + 60.0; /* pixels in, transposed; activations; scores twice */
@@ -243,7 +248,7 @@ int lm_kernels_score(enum lm_score_way way, struct lm_shape s, double n, double 
 struct lm_kernel lm_kernel_metrics(double networks, double n)
 {
     double multiply_adds = 64.0 * 32 + 32.0 * 16 + 16.0 * 15, loads = multiply_adds / 4.0, sums = 5.0 * (32 + 16 + 15);
-    double block = 128.0, rounds = ceil(n / block), warps = block / WARP, stage = 23.0;
+    double block = 128.0, rounds = lm_up(n / block), warps = block / WARP, stage = 23.0;
     struct lm_kernel k = {.name = "metrics", .launches = 1.0, .threads = block, .blocks = networks};
     k.operations = n * (multiply_adds + sums);
     k.global = block * stage + n * 17.0;
@@ -268,7 +273,7 @@ struct lm_kernel lm_kernel_metrics(double networks, double n)
 /* lm_block_hidden, lm_block_errors: four lanes a neuron, I / 4 terms each, two loads a term; two shuffles join them. */
 static struct lm_stage forward_stage(double I, double O, double block)
 {
-    double rounds = ceil(O / (block / 4.0)), warps = ceil(4.0 * O / WARP);
+    double rounds = lm_up(O / (block / 4.0)), warps = lm_up(4.0 * O / WARP);
     return (struct lm_stage){.chain_operations = rounds * (I / 4.0 + 5.0),
                              .chain_shared = rounds * 4.0, /* the first terms, two shuffles, the store */
                              .instructions = warps * (0.75 * I + AROUND) + block / WARP * 6.0 * rounds,
@@ -278,7 +283,7 @@ static struct lm_stage forward_stage(double I, double O, double block)
 /* lm_block_deltas: a thread a neuron, down a column of O rows. */
 static struct lm_stage delta_stage(double width, double rows, double block)
 {
-    double rounds = ceil(width / block), warps = ceil(width / WARP);
+    double rounds = lm_up(width / block), warps = lm_up(width / WARP);
     return (struct lm_stage){.chain_operations = rounds * (rows / 4.0 + 4.0),
                              .chain_shared =
                                  rounds * (turns_of_sum(rows) + 2.0), /* the activation, the sum, the store */
@@ -290,8 +295,11 @@ static struct lm_stage delta_stage(double width, double rows, double block)
  * down the rows, four at a time. Loads and stores of 16 bytes: 4 wavefronts each a warp. */
 static struct lm_stage update_stage(double I, double O, double block)
 {
-    double groups = exp2(ceil(log2(I / 4.0))), rows = fmax(1.0, block / groups);
-    double turns = ceil(O / rows), batches = ceil(turns / 4.0), warps = ceil(O * groups / WARP);
+    double groups = 1.0, rows;
+    while (groups < I / 4.0)
+        groups *= 2.0;
+    rows = lm_larger(1.0, block / groups);
+    double turns = lm_up(O / rows), batches = lm_up(turns / 4.0), warps = lm_up(O * groups / WARP);
     return (struct lm_stage){.chain_operations = batches * 6.0,
                              .chain_shared = batches * 2.0 + turns / 4.0,
                              .instructions = warps * 16.0 + block / WARP * 8.0 * batches,
@@ -307,7 +315,7 @@ static struct lm_stage both(struct lm_stage a, struct lm_stage b)
 void lm_stages_of_step(struct lm_shape s, double block, struct lm_stage stage[LM_STAGES])
 {
     double h1 = round4(s.hidden1), h2 = round4(s.hidden2), c = round4(LM_CLASSES);
-    struct lm_stage bring = {.instructions = ceil(16.0 / WARP) * 12.0, .wavefronts = 4.0}; /* the next sample */
+    struct lm_stage bring = {.instructions = lm_up(16.0 / WARP) * 12.0, .wavefronts = 4.0}; /* the next sample */
     struct lm_stage loss = {.instructions = 40.0, .wavefronts = 8.0};
     stage[0] = both(forward_stage(LM_PIXELS, h1, block), bring);
     stage[1] = forward_stage(h1, h2, block);

@@ -13,7 +13,7 @@
 #include "number.h"
 
 #define MOST_BYTES      ((size_t)1 << 20)
-#define MOST_PARAMETERS 96
+#define MOST_PARAMETERS 128
 #define KEYS            4
 
 void lm_machine_clear(struct lm_machine *machine)

@@ -38,10 +38,14 @@ struct lm_machine {
         double cores;              /* that a rank may use */
         double train[LM_CPU_WAYS]; /* FLOP/s of one core, training; measured: a short training by that backend */
         double infer[LM_CPU_WAYS]; /* FLOP/s of one core, scoring a batch from memory */
+        /* Shapes that no code is made for, training: 64-24-12-15 and 64-96-48-15 (LM_SMALL_SHAPE, LM_WIDE_SHAPE). */
+        double train_small[LM_CPU_WAYS], train_wide[LM_CPU_WAYS];
         double train_all;          /* all cores over one core, the fastest way: speed-up of many trainings at once */
         double infer_all;          /* the same, scoring a large batch */
         double training;           /* s: once a training (weights, order, memory) */
         double call;               /* s: once a batch, of the SIMD ways */
+        double thread;             /* s: a thread started and waited for */
+        double thread_more;        /* s: each one more */
         double memory, memory_all; /* bytes/s read and written by a copy: one core, all */
         double stream;             /* bytes/s: what samples and scores beyond a core's caches cost besides, one core */
         double timer;              /* s: reading the clock */
@@ -76,17 +80,37 @@ struct lm_machine {
         double barrier[LM_BARRIERS]; /* cycles of a block's barrier, by its warps */
         double launch;               /* l, s: back to back */
         double launch_wait;          /* s: a launch and the wait for its end, an empty kernel */
-        double staging;              /* bytes/s: the host into pinned memory, from its caches */
-        double allocation;           /* s: cudaMalloc and cudaFree */
+        double kernel;               /* s: an empty kernel behind another, by the device's clock */
+        double division;             /* s longer, if its blocks need another part of L1 as shared memory */
+        double behind;               /* s: that a copy out takes longer if a kernel has just been launched */
+        double staging;              /* bytes/s: the host into pinned memory, 0.5 MB again and again; */
+        double staging_cache;        /* 4 MB: from beyond a core's own cache; */
+        double staging_far;          /* 256 MB: from memory; LM_NEAR_BYTES and so on */
+        double staging_out;          /* bytes/s: the host from pinned memory that the device has just written */
+        double allocation;           /* s: cudaMalloc and cudaFree, where nothing else is allocated */
+        double allocation_more;      /* s: where something is */
         double context;              /* s: the first call of a process */
-        struct lm_copy_cost in_pinned, in_pageable, out_pinned, out_pageable;
-        double step_whole;     /* s: a training step of 64-32-16-15 by one block of 128 threads (gpu:whole) */
-        double step_fast;      /* s: by one warp alone (gpu:fast) */
-        double step_fast_full; /* s: by each warp when all are at work */
+        struct lm_copy_cost in_pinned, in_pageable, out_pinned, out_pageable; /* pageable: 4 MB again and again */
+        double in_far, out_far; /* bytes/s: pageable, 256 MB, part by part */
+        double step_whole;      /* s: a training step of 64-32-16-15 by one block of 128 threads (gpu:whole) */
+        double step_small;      /* s: of 64-24-12-15 and */
+        double step_wide;       /* s: of 64-96-48-15 by the same, for which no code is made */
+        double step_fast;       /* s: by one warp alone (gpu:fast) */
+        double step_fast_full;  /* s: by each warp when all are at work */
+        double training_fast;   /* s: once a call of gpu:fast that trains one replica */
+        double replica;         /* s: each replica more, begun and ended */
     } gpu;
 
     double error; /* the model's own relative error, the margin of a decision */
 };
+
+/* Shapes other than the lab's that are measured, and interpolated between. */
+#define LM_SMALL_SHAPE ((struct lm_shape){24, 12})
+#define LM_WIDE_SHAPE  ((struct lm_shape){96, 48})
+/* Sizes of memory whose copies are measured: the smaller the memory, the nearer it stays. */
+#define LM_NEAR_BYTES  524288.0
+#define LM_CACHE_BYTES 4194304.0
+#define LM_FAR_BYTES   268435456.0
 
 /* An empty machine: all 0, error 0.2. */
 void lm_machine_clear(struct lm_machine *machine);

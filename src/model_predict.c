@@ -1,30 +1,16 @@
-/* model_predict.c: see model_predict.h. */
+/* model_predict.c: see model_predict.h. What the CPU takes is model_cpu.c's. */
 #include "model_predict.h"
 
 #include <math.h>
 
+#include "model_cpu.h"
+#include "model_round.h"
 #include "model_scoring.h"
-
-const char *lm_cpu_way_name(enum lm_cpu_way way)
-{
-    static const char *const name[] = {"cpu-ref", "cpu:portable", "cpu:avx2", "cpu:avx512"};
-    return name[way];
-}
-
-int lm_fastest_cpu(const double rate[LM_CPU_WAYS])
-{
-    int best = -1;
-    for (int k = 0; k < LM_CPU_WAYS; k++)
-        if (rate[k] > 0.0 && (best < 0 || rate[k] > rate[best]))
-            best = k;
-    return best;
-}
 
 static void name_limit(struct lm_prediction *p)
 {
-    double most = fmax(fmax(p->copies, p->launches), fmax(p->kernels, p->allocations));
-    p->limit = !p->gpu                  ? (p->copies > p->kernels ? "memory" : "arithmetic")
-               : most == p->kernels     ? "kernels"
+    double most = lm_larger(lm_larger(p->copies, p->launches), lm_larger(p->kernels, p->allocations));
+    p->limit = most == p->kernels       ? "kernels"
                : most == p->copies      ? "copies"
                : most == p->launches    ? "launches"
                : most == p->allocations ? "allocations"
@@ -36,70 +22,6 @@ static void finish(const struct lm_machine *machine, struct lm_prediction *p)
     p->fits = p->fits && p->memory <= machine->gpu.memory;
     p->seconds = p->fits ? p->copies + p->launches + p->kernels + p->allocations : HUGE_VAL;
     name_limit(p);
-}
-
-/* ---- the CPU ---- */
-
-/* Steps of a share of the work, on one core: S_cpu, and what is done once a training. */
-static double cpu_training(const struct lm_machine *machine, int way, const struct lm_training_work *w)
-{
-    double step = lm_cost_step(w->shape).flops;
-    return machine->cpu.training + lm_time_sequential(w->samples * w->epochs * step, machine->cpu.train[way]);
-}
-
-/* Trainings side by side: no core has less to do than its part of the whole, and none less than the longest of them. */
-static struct lm_prediction cpu_train(const struct lm_machine *machine, int way, int all,
-                                      const struct lm_training_work *work, size_t n, double test, double ranks)
-{
-    struct lm_prediction p = {.device = lm_cpu_way_name(way), .where = all ? "all cores" : "one core", .fits = 1};
-    double sum = 0.0, longest = 0.0, trainings = 0.0, scores = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        double share = ceil(work[k].replicas / ranks);
-        double score = lm_time_sequential(test * lm_cost_infer(work[k].shape).flops, machine->cpu.infer[way]);
-        double one = cpu_training(machine, way, &work[k]) + score;
-        double steps = share * work[k].samples * work[k].epochs;
-        sum += one * share;
-        scores += score * share;
-        longest = share > 0.0 && one > longest ? one : longest;
-        trainings += share;
-        p.bound += lm_time_sequential(steps * lm_cost_step(work[k].shape).flops, machine->cpu.train[way]);
-    }
-    double cores = all ? fmax(1.0, fmin(machine->cpu.train_all, trainings)) : 1.0;
-    p.seconds = p.kernels = p.roofline = fmax(sum / cores, longest);
-    p.scoring = sum > 0.0 ? p.seconds * (scores / sum) : 0.0;
-    name_limit(&p);
-    return p;
-}
-
-double lm_cpu_batch(enum lm_cpu_way way)
-{
-    static const double samples[] = {1.0, 1.0, 24.0, 32.0};
-    return samples[way];
-}
-
-/* src/cpu_backend.c, ROWS_A_THREAD: a smaller batch is scored sooner than threads are started. */
-#define ROWS_A_THREAD 4096.0
-
-static struct lm_prediction cpu_score(const struct lm_machine *machine, int way, int all, struct lm_shape shape,
-                                      double n)
-{
-    struct lm_prediction p = {.device = lm_cpu_way_name(way), .where = all ? "all cores" : "one core", .fits = 1};
-    const struct lm_cost cost = lm_cost_infer(shape);
-    double threads = all ? fmax(1.0, fmin(floor(n / ROWS_A_THREAD), machine->cpu.infer_all)) : 1.0;
-    double rate = machine->cpu.infer[way] * threads, bytes = n * (cost.bytes_in + cost.bytes_out);
-    double rows = ceil(n / lm_cpu_batch(way)) * lm_cpu_batch(way);
-    p.bound = lm_time_sequential(n * cost.flops, machine->cpu.infer[way]);
-    p.roofline = fmax(lm_time_sequential(n * cost.flops, rate),
-                      lm_time_sequential(bytes, threads > 1.0 ? machine->cpu.memory_all : machine->cpu.memory));
-    if (n > 0.0) {
-        double faster = fmax(1.0, machine->cpu.memory_all / machine->cpu.memory);
-        double stream = machine->cpu.stream * fmin(threads, faster);
-        p.copies = lm_time_sequential(bytes - LM_CACHED_BYTES, stream);
-        p.kernels = lm_time_sequential(rows * cost.flops, rate) + (way == LM_CPU_REF ? 0.0 : machine->cpu.call);
-        p.seconds = p.kernels + p.copies;
-    }
-    name_limit(&p);
-    return p;
 }
 
 /* ---- training on a GPU ---- */
@@ -148,14 +70,58 @@ static double peak(const struct lm_machine *machine)
     return machine->gpu.multiprocessors * machine->gpu.schedulers * machine->gpu.warp * machine->gpu.clock;
 }
 
+/* What gpu:fast does beside its steps: once a call, for each replica, and for each window but the first its copies and
+ * launches (model_counts.c, fast_training); where the machine's file says what that takes. */
+static void add_fast_calls(const struct lm_machine *machine, const struct lm_calls *calls, double replicas,
+                           struct lm_prediction *p)
+{
+    double more = lm_larger(0.0, calls->copies_in - 1.0); /* windows */
+    p->launches += machine->gpu.training_fast + more * machine->gpu.launch_wait;
+    p->copies += (replicas - 1.0) * machine->gpu.replica +
+                 more * (machine->gpu.in_pageable.fixed + 2.0 * machine->gpu.out_pageable.fixed);
+}
+
+/* The host's part of a training that it leads: the order's generator, the first weights. */
+static void add_calls(const struct lm_machine *machine, const struct lm_calls *calls, double replicas, double kernels,
+                      struct lm_prediction *p)
+{
+    p->copies += lm_time_copies(machine->gpu.in_pageable, calls->copies_in, calls->bytes_in) +
+                 lm_time_copies(machine->gpu.out_pageable, calls->copies_out, calls->bytes_out) +
+                 calls->behind * machine->gpu.behind;
+    p->allocations += lm_time_allocations(machine, calls->allocations, calls->openings);
+    p->launches += lm_time_launches(machine, calls->launches + calls->clears, kernels) - kernels +
+                   replicas * machine->cpu.training;
+}
+
+/* The kernels of a sample's step, which naive and resident share. */
+struct step_kernels {
+    struct lm_shape shape;
+    double block; /* 0: none yet */
+    struct lm_kernel kernel[LM_MOST_KERNELS];
+    int n;
+    double seconds; /* of a step */
+};
+
+static void make_step(const struct lm_machine *machine, const struct lm_training_work *w, struct step_kernels *step)
+{
+    if (step->block == w->block && step->shape.hidden1 == w->shape.hidden1 && step->shape.hidden2 == w->shape.hidden2)
+        return;
+    step->shape = w->shape;
+    step->block = w->block;
+    step->n = lm_kernels_step(w->shape, w->block, step->kernel);
+    step->seconds = step->n * machine->gpu.kernel;
+    for (int k = 0; k < step->n; k++)
+        step->seconds += lm_time_kernel(machine, &step->kernel[k]).seconds;
+}
+
 /* One kind of training, this rank's share of it, added to p. */
 static void add_gpu_train(const struct lm_machine *machine, enum lm_train_way way, struct lm_training_work w,
-                          struct lm_prediction *p)
+                          struct step_kernels *step, struct lm_prediction *p)
 {
     const int by_block = way == LM_TRAIN_BATCH || way == LM_TRAIN_WHOLE || (way == LM_TRAIN_FAST && !is_lab(w.shape));
     const int fast = way == LM_TRAIN_FAST && !by_block;
     double steps = w.samples * w.epochs, kernels = 0.0;
-    struct lm_kernel kernel[LM_MOST_KERNELS];
+    struct lm_kernel one, *kernel = &one;
     int n = 1;
     w.turn = lm_replicas_at_once(machine);
     w.step_seconds = by_block ? lm_time_step(machine, w.shape, w.block) : 0.0;
@@ -168,25 +134,27 @@ static void add_gpu_train(const struct lm_machine *machine, enum lm_train_way wa
         kernel[0].launches = fast ? 1.0 : w.replicas;
         p->fits = p->fits && (fast || block_fits(machine, w.shape));
     } else {
-        n = lm_kernels_step(w.shape, w.block, kernel);
-        for (int k = 0; k < n; k++) {
+        make_step(machine, &w, step);
+        kernel = step->kernel;
+        n = step->n;
+        for (int k = 0; k < n; k++)
             kernel[k].launches = steps * w.replicas;
-            kernels += kernel[k].launches * lm_time_kernel(machine, &kernel[k]).seconds;
-        }
+        kernels = steps * w.replicas > 0.0 ? steps * w.replicas * step->seconds : 0.0; /* not 0 times infinity */
     }
     if (w.replicas <= 0.0 || steps <= 0.0 || !isfinite(kernels)) {
         p->fits = p->fits && (isfinite(kernels) || w.replicas <= 0.0 || steps <= 0.0);
         return;
     }
-    p->copies +=
-        lm_time_copies(machine->gpu.in_pageable, calls.copies_in + first.copies_in, calls.bytes_in + first.bytes_in) +
-        lm_time_copies(machine->gpu.out_pageable, calls.copies_out, calls.bytes_out);
-    p->allocations += (calls.allocations + first.allocations) * machine->gpu.allocation;
     p->kernels += kernels;
-    p->launches += lm_time_launches(machine, calls.launches, kernels) - kernels;
+    if (fast && machine->gpu.training_fast > 0.0)
+        add_fast_calls(machine, &calls, w.replicas, p);
+    else
+        add_calls(machine, &calls, fast ? 0.0 : w.replicas, kernels, p);
+    p->copies += lm_time_copies(machine->gpu.in_pageable, first.copies_in, first.bytes_in);
+    p->allocations += lm_time_allocations(machine, first.allocations, first.openings);
     p->bound += lm_time_bound(machine, &calls, kernel, n);
     p->roofline += w.replicas * steps * lm_cost_step(w.shape).multiply_adds / peak(machine);
-    p->memory = fmax(p->memory, lm_memory_train(way, &w));
+    p->memory = lm_larger(p->memory, lm_memory_train(way, &w));
 }
 
 /* gpu:fast trains all of the lab's shape together, whatever their blocks and epochs. */
@@ -196,7 +164,8 @@ static int together(enum lm_train_way way, const struct lm_training_work *w)
 }
 
 static struct lm_prediction gpu_train(const struct lm_machine *machine, enum lm_train_way way,
-                                      const struct lm_training_work *work, size_t n, double test, double ranks)
+                                      const struct lm_training_work *work, size_t n, double test, double ranks,
+                                      struct step_kernels *step)
 {
     struct lm_prediction p = {.device = lm_train_way_name(way), .where = where_of(way), .gpu = 1, .fits = 1};
     struct lm_training_work all = {.replicas = 0.0};
@@ -209,12 +178,12 @@ static struct lm_prediction gpu_train(const struct lm_machine *machine, enum lm_
             all.epochs = replicas > 0.0 ? epochs / replicas : 0.0;
             continue;
         }
-        w.replicas = ceil(w.replicas / ranks);
-        add_gpu_train(machine, way, w, &p);
+        w.replicas = lm_up(w.replicas / ranks);
+        add_gpu_train(machine, way, w, step, &p);
     }
-    all.replicas = ceil(all.replicas / ranks);
+    all.replicas = lm_up(all.replicas / ranks);
     if (all.replicas > 0.0)
-        add_gpu_train(machine, way, all, &p);
+        add_gpu_train(machine, way, all, step, &p);
     finish(machine, &p);
     p.scoring = p.fits ? lm_time_scoring(machine, way, work, n, test, ranks) : 0.0;
     p.fits = p.fits && isfinite(p.scoring);
@@ -225,19 +194,31 @@ static struct lm_prediction gpu_train(const struct lm_machine *machine, enum lm_
 int lm_predict_train(const struct lm_machine *machine, const struct lm_training_work *work, size_t n, double test,
                      double ranks, struct lm_prediction out[LM_PREDICTIONS])
 {
+    struct step_kernels step;
     int count = 0, fastest = lm_fastest_cpu(machine->cpu.train);
+    step.shape = (struct lm_shape){0, 0};
+    step.block = 0.0;
     for (int way = 0; way < LM_CPU_WAYS; way++)
         if (machine->cpu.train[way] > 0.0)
-            out[count++] = cpu_train(machine, way, 0, work, n, test, ranks);
+            out[count++] = lm_cpu_train_time(machine, way, 0, work, n, test, ranks);
     if (fastest >= 0)
-        out[count++] = cpu_train(machine, fastest, 1, work, n, test, ranks);
+        out[count++] = lm_cpu_train_time(machine, fastest, 1, work, n, test, ranks);
     if (lm_machine_has_gpu(machine))
         for (int way = LM_TRAIN_NAIVE; way <= LM_TRAIN_FAST; way++)
-            out[count++] = gpu_train(machine, way, work, n, test, ranks);
+            out[count++] = gpu_train(machine, way, work, n, test, ranks, &step);
     return count;
 }
 
 /* ---- scoring on a GPU ---- */
+
+/* How often in a part another division of L1 and shared memory is asked for than just before. */
+static double divisions(const struct lm_kernel *kernel, int count, double parts)
+{
+    double sum = 0.0;
+    for (int k = 0; k < count; k++) /* before the first of the next part the last one of this one ran */
+        sum += kernel[k].shared_bytes != kernel[(k + count - 1) % count].shared_bytes;
+    return parts * sum + (kernel[0].shared_bytes > 0.0 && sum == 0.0); /* the clear before all needs none */
+}
 
 /* The kernels of a batch of n, `part` at a time. */
 static double score_kernels(const struct lm_machine *machine, enum lm_score_way way, struct lm_shape shape, double n,
@@ -252,30 +233,22 @@ static double score_kernels(const struct lm_machine *machine, enum lm_score_way 
     return sum;
 }
 
-/* The host's own copies to and from pinned memory: as fast as its caches give so much, then as its memory does. */
-static double staging(const struct lm_machine *machine, double bytes)
-{
-    double near = fmin(bytes, LM_CACHED_BYTES);
-    return lm_time_sequential(near, machine->gpu.staging) +
-           lm_time_sequential(2.0 * (bytes - near), machine->cpu.memory);
-}
-
 /* One after the other: score.c. */
 static void parts_in_turn(const struct lm_machine *machine, const struct lm_calls *calls, double kernels,
                           struct lm_prediction *p)
 {
-    p->copies = lm_time_copies(machine->gpu.in_pageable, calls->copies_in, calls->bytes_in) +
-                lm_time_copies(machine->gpu.out_pageable, calls->copies_out, calls->bytes_out);
-    p->allocations = calls->allocations * machine->gpu.allocation;
-    p->launches = lm_time_launches(machine, calls->launches, kernels) - kernels;
+    p->copies = lm_time_batch_in(machine, calls->copies_in, calls->bytes_in) +
+                lm_time_batch_out(machine, calls->copies_out, calls->bytes_out) + calls->behind * machine->gpu.behind;
+    p->allocations = lm_time_allocations(machine, calls->allocations, calls->openings);
+    p->launches = lm_time_launches(machine, calls->launches + calls->clears, kernels) - kernels;
 }
 
 /* quick.c: the host copies the pixels, launches, waits; the kernel waits for the link; the host copies the scores. */
 static void quick_batch(const struct lm_machine *machine, const struct lm_calls *calls, struct lm_prediction *p)
 {
-    double link = fmax(lm_time_sequential(calls->bytes_in, machine->gpu.in_pinned.rate),
-                       lm_time_sequential(calls->bytes_out, machine->gpu.out_pinned.rate));
-    p->copies = staging(machine, calls->bytes_in + calls->bytes_out) + link;
+    double link = lm_larger(lm_time_sequential(calls->bytes_in, machine->gpu.in_pinned.rate),
+                            lm_time_sequential(calls->bytes_out, machine->gpu.out_pinned.rate));
+    p->copies = lm_time_staging_in(machine, calls->bytes_in) + lm_time_staging_out(machine, calls->bytes_out) + link;
     p->launches = machine->gpu.launch_wait;
 }
 
@@ -287,11 +260,12 @@ static void piped_batch(const struct lm_machine *machine, const struct lm_calls 
 {
     double in = lm_time_sequential(calls->bytes_in, machine->gpu.in_pinned.rate);
     double out = lm_time_sequential(calls->bytes_out, machine->gpu.out_pinned.rate);
-    double host = staging(machine, calls->bytes_in + calls->bytes_out), first = lm_score_part(LM_SCORE_PIPE, n) / n;
+    double host = lm_time_staging_in(machine, calls->bytes_in) + lm_time_staging_out(machine, calls->bytes_out);
+    double first = lm_score_part(LM_SCORE_PIPE, n) / n;
     p->copies = 2.0 * machine->gpu.in_pinned.fixed + machine->gpu.out_pinned.fixed;
-    p->copies += fmax(fmax(in, out), host) + first * fmin(in, host);
+    p->copies += lm_larger(lm_larger(in, out), host) + first * lm_smaller(in, host);
     p->launches = machine->gpu.launch_wait;
-    p->kernels = fmax(0.0, kernels - fmax(fmax(in, out), host)) + first * kernels;
+    p->kernels = lm_larger(0.0, kernels - lm_larger(lm_larger(in, out), host)) + first * kernels;
 }
 
 static struct lm_prediction gpu_score(const struct lm_machine *machine, enum lm_score_way way, struct lm_shape shape,
@@ -315,7 +289,11 @@ static struct lm_prediction gpu_score(const struct lm_machine *machine, enum lm_
     double part = on_device && way == LM_SCORE_PIPE ? n : lm_score_part(way, n); /* nothing to overlap: one launch */
     double kernels = score_kernels(machine, way, shape, n, part, kernel, &count);
     p.fits = isfinite(kernels);
-    p.kernels = kernels = p.fits ? kernels : 0.0;
+    kernels = p.fits ? kernels : 0.0;
+    if (way != LM_SCORE_QUICK && way != LM_SCORE_PIPE) /* these do their own */
+        kernels += calls.launches * machine->gpu.kernel +
+                   divisions(kernel, count, calls.launches / count) * machine->gpu.division;
+    p.kernels = kernels;
     if (on_device) {
         calls = (struct lm_calls){.launches = part < n ? calls.launches : count};
         p.launches = lm_time_launches(machine, calls.launches, kernels) - kernels + machine->gpu.launch_wait -
@@ -328,8 +306,8 @@ static struct lm_prediction gpu_score(const struct lm_machine *machine, enum lm_
         parts_in_turn(machine, &calls, kernels, &p);
     p.memory = lm_memory_score(way, shape, n);
     p.bound = lm_time_bound(machine, &calls, kernel, count);
-    p.roofline = fmax(n * lm_cost_infer(shape).multiply_adds / peak(machine),
-                      n * 4.0 * (LM_PIXELS + LM_CLASSES) / machine->gpu.bandwidth) +
+    p.roofline = lm_larger(n * lm_cost_infer(shape).multiply_adds / peak(machine),
+                           n * 4.0 * (LM_PIXELS + LM_CLASSES) / machine->gpu.bandwidth) +
                  lm_time_sequential(calls.bytes_in, machine->gpu.in_pageable.rate) +
                  lm_time_sequential(calls.bytes_out, machine->gpu.out_pageable.rate);
     finish(machine, &p);
@@ -350,9 +328,9 @@ int lm_predict_score(const struct lm_machine *machine, struct lm_shape shape, do
     int count = 0, fastest = lm_fastest_cpu(machine->cpu.infer);
     for (int way = 0; way < LM_CPU_WAYS && !on_device; way++)
         if (machine->cpu.infer[way] > 0.0)
-            out[count++] = cpu_score(machine, way, 0, shape, n);
+            out[count++] = lm_cpu_score_time(machine, way, 0, shape, n);
     if (fastest >= 0 && !on_device)
-        out[count++] = cpu_score(machine, fastest, 1, shape, n);
+        out[count++] = lm_cpu_score_time(machine, fastest, 1, shape, n);
     if (!lm_machine_has_gpu(machine))
         return count;
     for (int way = on_device ? LM_SCORE_GLOBAL : LM_SCORE_NAIVE; way <= LM_SCORE_FUSED; way++)

@@ -25,10 +25,6 @@ struct lm_prediction {
 
 #define LM_PREDICTIONS 16
 
-/* A batch beyond so many bytes does not stay in a core's caches, and is waited for besides (cpu.stream): the kernels
- * read it once, from its beginning to its end, and hide only part of that. Where it begins is an assumption. */
-#define LM_CACHED_BYTES 16e6
-
 /* `work` (n): trainings of one kind each, one after the other; each is spread over `ranks` equal devices (or over all
  * cores of as many nodes), and the slowest has a share rounded up. Returns how many candidates are in out; those that
  * the machine lacks are left out. work[].turn and .step_seconds are filled in here. test: samples that each trained

@@ -1,10 +1,10 @@
 /* model_scoring.c: see model_scoring.h. */
 #include "model_scoring.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "model_predict.h"
+#include "model_round.h"
 
 #define NETWORKS_AT_ONCE 1024.0 /* cuda/fast.h, LM_NETWORKS_AT_ONCE */
 #define NETWORK_BYTES    11452.0
@@ -32,12 +32,12 @@ static double all_together(const struct lm_machine *machine, double networks, do
 {
     if (networks <= 0.0)
         return 0.0;
-    double calls = ceil(networks / NETWORKS_AT_ONCE), full = floor(networks / NETWORKS_AT_ONCE);
+    double calls = lm_up(networks / NETWORKS_AT_ONCE), full = lm_down(networks / NETWORKS_AT_ONCE);
     const struct lm_kernel whole = lm_kernel_metrics(NETWORKS_AT_ONCE, test);
     const struct lm_kernel rest = lm_kernel_metrics(networks - full * NETWORKS_AT_ONCE, test);
     double kernels = full * lm_time_kernel(machine, &whole).seconds + lm_time_kernel(machine, &rest).seconds;
     return lm_time_copies(machine->gpu.in_pageable, 2.0, test * (4.0 * LM_PIXELS + 1.0)) +
-           lm_time_sequential(networks * NETWORK_BYTES, machine->gpu.staging) +
+           lm_time_staging_in(machine, networks * NETWORK_BYTES) +
            lm_time_copies(machine->gpu.in_pinned, calls, networks * NETWORK_BYTES) + kernels +
            calls * machine->gpu.launch_wait +
            lm_time_copies(machine->gpu.out_pinned, 2.0 * calls, networks * SUMS_BYTES);
@@ -53,6 +53,6 @@ double lm_time_scoring(const struct lm_machine *machine, enum lm_train_way way, 
         if (way == LM_TRAIN_FAST && work[k].shape.hidden1 == 32 && work[k].shape.hidden2 == 16)
             together += work[k].replicas;
         else
-            sum += ceil(work[k].replicas / ranks) * one_network(machine, way, work[k].shape, test);
-    return sum + all_together(machine, ceil(together / ranks), test);
+            sum += lm_up(work[k].replicas / ranks) * one_network(machine, way, work[k].shape, test);
+    return sum + all_together(machine, lm_up(together / ranks), test);
 }

@@ -24,14 +24,15 @@ struct group {
     struct lm_gpu_replicas r;
 
     group(const struct made &made, const std::vector<struct lm_trial> &trials, uint32_t window)
-        : trial(trials), packed(trials.size() * LM_REPLICA_PACKED), x(made.x.size()), loss(trials.size() * window),
+        : trial(trials), packed(trials.size() * LM_REPLICA_PACKED), x(made.x.size() + 64), loss(trials.size() * window),
           words(trials.size() * LM_MT_WORDS), used(trials.size()),
           order(trials.size() * window * made.problem.train.n + LM_REPLICA_ORDER_SPARE), next(0), r()
     {
         for (const struct lm_trial &t : trials)
             replica.push_back({t.learning_rate, t.decay, t.initial_range, t.seed, 0, t.epochs});
-        for (size_t k = 0; k < x.size(); k++)
-            x[k / 64 * 64 + k % 4 * 16 + k % 64 / 4] = made.x[k];
+        float *ordered = x.data() + (256 - reinterpret_cast<uintptr_t>(x.data()) % 256) / sizeof(float) % 64;
+        for (size_t k = 0; k < made.x.size(); k++)
+            ordered[k / 64 * 64 + k % 4 * 16 + k % 64 / 4] = made.x[k];
         r.replica = replica.data();
         r.packed = packed.data();
         r.loss = loss.data();
@@ -39,7 +40,7 @@ struct group {
         r.used = used.data();
         r.order = order.data();
         r.next = &next;
-        r.x = x.data();
+        r.x = ordered;
         r.label = made.label.data();
         r.count = (uint32_t)trials.size();
         r.window = window;

@@ -9,10 +9,11 @@
  * is larger than the L2 cache, so that each launch finds it in memory.
  *
  * Three answers a point: the criterion's (by counts alone, caching.h), the refined times' and the dissertation's form's
- * (model_time.h). Right is who chose what was measured to be faster; where the two ways lie within 5 % of each other
- * the point is a tie, which is counted apart. Medians of 7 measurements, of both ways by turns. On each point the first
- * rows of both results are compared with the plain loop's bits; that loop, on the CPU, is the third way: in processor
- * time of this thread, and its rate S_cpu is measured on a window that is no point.
+ * (model_phases.h, model_time.h). Right is who chose what was measured to be faster; where the two ways lie within 5 %
+ * of each other the point is a tie, which is counted apart. Medians of 7 measurements, of both ways by turns. On each
+ * point the first rows of both results are compared with the plain loop's bits; that loop, on the CPU, is the third
+ * way: in processor time of this thread, and its rate S_cpu is measured on a window that is no point; so are, on a GPU,
+ * the costs that a machine's file does not have (filter_gauge.h). Without a GPU these are an H200's.
  *
  * The last line is the verdict: VALID if all bits are right (exit 0, else 1), and the share of right choices.
  */
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "filter_gauge.h"
 #include "filter_report.h"
 #include "made_machine.h"
 #include "model_time.h"
@@ -50,6 +52,7 @@ static const uint32_t sweep[][5] = {
 
 struct bench {
     struct lm_machine machine;
+    struct lm_phase_costs costs;
     int gpu; /* 1: there is one, and it is measured */
     uint32_t rows, columns;
     uint64_t shared;
@@ -129,7 +132,13 @@ static int same_bits(struct bench *b, const struct filter_point *p, uint32_t row
     return memcmp(b->gpu_result, b->cpu_result, bytes) == 0;
 }
 
-/* A first launch of each way warms up, is compared, and says how many make one measurement. */
+/* How many launches in a row make one measurement, if one took so long. */
+static int launches_of(double first)
+{
+    return first > SECONDS ? 1 : first * LAUNCHES < SECONDS ? LAUNCHES : (int)(SECONDS / first);
+}
+
+/* A first launch of each way warms up and is compared. */
 static void measure_gpu(struct bench *b, struct filter_point *p, uint32_t cpu_rows)
 {
     struct filter_term term[FILTER_TERMS_MOST];
@@ -145,13 +154,30 @@ static void measure_gpu(struct bench *b, struct filter_point *p, uint32_t cpu_ro
         run(b, p, term, way, 1, &first);
         p->same_bits &= same_bits(b, p, cpu_rows);
         run(b, p, term, way, 1, &first);
-        launches[way] = first > SECONDS ? 1 : first * LAUNCHES < SECONDS ? LAUNCHES : (int)(SECONDS / first);
+        launches[way] = launches_of(first);
     }
     for (int r = 0; r < REPEATS; r++)
         for (int way = 0; way < FILTER_WAYS; way++)
             run(b, p, term, way, launches[way], &second[way][r]);
     for (int way = 0; way < FILTER_WAYS; way++)
         p->measured[way] = median(second[way]);
+}
+
+/* The source has floats: filter_probe's. */
+static void measure_costs(struct bench *b)
+{
+    struct filter_term term[FILTER_TERMS_MOST];
+    double second[REPEATS], seconds[FILTER_PROBES], first;
+    for (int k = 0; k < FILTER_PROBES; k++) {
+        const struct filter_point p = {.f = filter_probe[k]};
+        filter_terms(&p.f, term);
+        for (int warm = 0; warm < 2; warm++)
+            run(b, &p, term, FILTER_GLOBAL, 1, &first);
+        for (int r = 0; r < REPEATS; r++)
+            run(b, &p, term, FILTER_GLOBAL, launches_of(first), &second[r]);
+        seconds[k] = median(second);
+    }
+    b->costs = filter_costs(&b->machine, b->rows, b->columns, seconds);
 }
 
 static void send_source(struct bench *b, uint32_t bytes, size_t elements)
@@ -209,6 +235,11 @@ static void measure_gpu(struct bench *b, struct filter_point *p, uint32_t cpu_ro
     (void)b, (void)p, (void)cpu_rows;
 }
 
+static void measure_costs(struct bench *b)
+{
+    (void)b;
+}
+
 static void send_source(struct bench *b, uint32_t bytes, size_t elements)
 {
     (void)b, (void)bytes, (void)elements;
@@ -235,12 +266,16 @@ static void open_gpu(struct bench *b, size_t source_bytes)
 
 static void predict(struct bench *b, struct filter_point *p)
 {
-    struct lm_kernel k[FILTER_WAYS] = {filter_kernel_global(&p->f, b->rows, b->columns),
-                                       filter_kernel_tile(&p->f, p->tile, b->rows, b->columns)};
-    for (int way = 0; way < FILTER_WAYS; way++) {
-        p->refined[way] = lm_time_launches(&b->machine, 1.0, lm_time_kernel(&b->machine, &k[way]).seconds);
-        p->bound[way] = lm_time_stage(&b->machine, &k[way]);
-    }
+    const struct lm_kernel global = filter_kernel_global(&p->f, b->rows, b->columns);
+    struct lm_kernel tile[FILTER_PHASES];
+    filter_kernel_tile(&p->f, p->tile, b->rows, b->columns, tile);
+    p->refined[FILTER_GLOBAL] = lm_time_phases(&b->machine, &b->costs, &global, 1);
+    p->refined[FILTER_TILE] = lm_time_phases(&b->machine, &b->costs, tile, FILTER_PHASES);
+    p->bound[FILTER_GLOBAL] = lm_time_stage(&b->machine, &global);
+    for (int way = 0; way < FILTER_WAYS; way++)
+        p->refined[way] = lm_time_launches(&b->machine, 1.0, p->refined[way]);
+    for (int k = 0; k < FILTER_PHASES; k++)
+        p->bound[FILTER_TILE] += lm_time_stage(&b->machine, &tile[k]);
     p->criterion = lm_caching_best(filter_window(&p->f), b->shared);
 }
 
@@ -349,10 +384,17 @@ static void do_sweep(struct bench *b, size_t elements)
     const struct filter known = {7, 7, 49, 4}; /* whose rate is S_cpu */
     uint32_t rows;
     filter_fill(b->source, known.bytes, elements, 1);
+    send_source(b, known.bytes, elements);
+    b->costs = filter_costs_known();
+    if (b->gpu)
+        measure_costs(b);
     double seconds = measure_cpu(b, &known, &rows);
     b->rate = filter_operations(&known, (double)rows * b->columns) / seconds;
-    printf("result        %u x %u elements; a tile has at most %llu bytes; S_cpu %.3g FLOP/s\n\n", b->rows, b->columns,
+    printf("result        %u x %u elements; a tile has at most %llu bytes; S_cpu %.3g FLOP/s\n", b->rows, b->columns,
            (unsigned long long)b->shared, b->rate);
+    printf(
+        "a GPU's costs %s: a block's turn %.0f cycles; constants at hand %.0f bytes, a load of others %.1f cycles\n\n",
+        b->gpu ? "as measured" : "an H200's", b->costs.turn, b->costs.constant_near, b->costs.constant_miss);
     filter_show_head(b->csv, b->gpu);
     for (uint32_t bytes = 1; bytes <= 8; bytes *= 2) {
         filter_fill(b->source, bytes, elements, bytes);

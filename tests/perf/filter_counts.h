@@ -34,9 +34,12 @@ double filter_tile_loads(const struct filter *f, struct filter_tile tile);
 /* W_S: floating-point operations of the plain loop; a multiply-add is two. */
 double filter_operations(const struct filter *f, double elements);
 
-/* One launch that makes a result (rows, columns) from a source in the device's memory (filter_kernels.cuh). */
+/* One launch that makes a result (rows, columns) from a source in the device's memory (filter_kernels.cuh): from global
+ * memory in one phase; from a tile in two, which a barrier parts: filling the tile, and summing (model_phases.h). */
+#define FILTER_PHASES 2
 struct lm_kernel filter_kernel_global(const struct filter *f, uint32_t rows, uint32_t columns);
-struct lm_kernel filter_kernel_tile(const struct filter *f, struct filter_tile tile, uint32_t rows, uint32_t columns);
+void filter_kernel_tile(const struct filter *f, struct filter_tile tile, uint32_t rows, uint32_t columns,
+                        struct lm_kernel phase[FILTER_PHASES]);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 
 #include "filter.h"
 #include "filter_counts.h"
+#include "filter_gauge.h"
 #include "made_machine.h"
 #include "model_time.h"
 
@@ -287,6 +288,18 @@ static double walk_batches(uint32_t a, uint32_t b)
     return n;
 }
 
+/* Times that a thread waits for what it loaded, as the compiler makes the sums: four terms at once, then one by one;
+ * from a tile the last two of three at once. */
+static double walk_waits(uint32_t terms, int tiled)
+{
+    double n = 0.0;
+    for (; terms >= 4; terms -= 4)
+        n += 1.0;
+    for (int first = 1; terms > 0; first = 0, n += 1.0)
+        terms -= tiled && !first ? terms : 1;
+    return n;
+}
+
 static double walk_blocks(uint32_t rows, uint32_t columns, uint32_t high, uint32_t wide)
 {
     double n = 0.0;
@@ -318,7 +331,9 @@ static void test_global_counts(void **state)
         double asked = (k.cache_bytes - out * N) / k.blocks / z; /* exact for whole windows, else a bound */
         assert_true(f.references == f.a * f.b ? near(asked, different) : asked >= different * (1.0 - 1e-9));
         assert_true(asked <= all && asked <= (8.0 + f.a - 1.0) * (32.0 + f.b - 1.0));
-        assert_true(k.chain_operations == f.references && k.chain_global >= 1.0 && k.chain_shared >= 0.0);
+        double waits = walk_waits(f.references, 0);
+        assert_true(k.chain_global == 1.0 && k.chain_global + k.chain_l2 + k.chain_shared == waits);
+        assert_true(k.chain_l2 < f.a && k.chain_shared >= 0.0 && k.chain_constant == 3.0 + waits);
     }
 }
 
@@ -333,18 +348,23 @@ static void test_tile_counts(void **state)
         const double z = f.bytes, out = f.bytes == 8 ? 8.0 : 4.0, N = (double)rows * columns;
         if (t.a == 0)
             continue;
-        struct lm_kernel k = filter_kernel_tile(&f, t, rows, columns);
+        struct lm_kernel k[FILTER_PHASES], more[FILTER_PHASES], *fill = &k[0], *sum = &k[1];
+        filter_kernel_tile(&f, t, rows, columns, k);
+        filter_kernel_tile(&f, t, rows + 1, columns + 1, more);
         double different, all = walk_windows(&f, high, wide, &different), loads = (double)t.a * t.b;
-        assert_true(k.blocks == 6.0 && k.threads == 256.0);
-        assert_true(filter_kernel_tile(&f, t, rows + 1, columns + 1).blocks ==
-                    walk_blocks(rows + 1, columns + 1, high, wide));
-        assert_true(k.shared == loads + all && k.constant == all && k.global == loads + (double)high * wide);
+        for (int p = 0; p < FILTER_PHASES; p++) {
+            assert_true(k[p].blocks == 6.0 && k[p].threads == 256.0 && k[p].shared_bytes == loads * z);
+            assert_true(more[p].blocks == walk_blocks(rows + 1, columns + 1, high, wide));
+        }
+        assert_true(fill->shared == loads && fill->global == loads && fill->constant == 0.0);
+        assert_true(sum->shared == all && sum->constant == all && sum->global == (double)high * wide);
         assert_true(f.references == f.a * f.b ? loads == different : loads >= different);
         /* the criterion's own formula, where tiles divide the result */
-        assert_true(lm_references_cached(filter_window(&f), t.a, t.b, N) == k.blocks * loads);
-        assert_true(near(k.useful * k.blocks, N * f.references));
-        assert_true(k.shared_bytes == loads * z && k.memory_bytes < k.cache_bytes + 1.0);
-        assert_true(near(k.cache_bytes, k.blocks * loads * z + N * out));
+        assert_true(lm_references_cached(filter_window(&f), t.a, t.b, N) == fill->blocks * loads);
+        assert_true(fill->useful == 0.0 && near(sum->useful * sum->blocks, N * f.references));
+        assert_true(fill->memory_bytes == z * filter_source_elements(&f, rows, columns));
+        assert_true(near(fill->cache_bytes, fill->blocks * loads * z) && fill->memory_bytes <= fill->cache_bytes);
+        assert_true(sum->memory_bytes == N * out && sum->cache_bytes == N * out);
         double fills = 0.0, sums = 0.0; /* warps' turns, as the kernel's loops make them */
         for (uint32_t r = 0; r < t.a; r++)
             for (uint32_t c = 0; c < t.b; c += 32)
@@ -352,10 +372,11 @@ static void test_tile_counts(void **state)
         for (uint32_t i = 0; i < high; i += 8)
             for (uint32_t j = 0; j < wide; j += 32)
                 sums += 8.0;
-        double stores = walk_lines((uint32_t)out), banks = walk_banks(f.bytes);
-        assert_true(near(k.wavefronts, fills * (walk_lines(f.bytes) + banks) + sums * (f.references * banks + stores)));
-        assert_true(k.chain_operations == sums / 8.0 * f.references && k.barriers == 1.0);
-        assert_true(k.chain_global == walk_batches(t.a, t.b));
+        double stores = walk_lines((uint32_t)out), banks = walk_banks(f.bytes), waits = walk_waits(f.references, 1);
+        assert_true(near(fill->wavefronts, fills * (walk_lines(f.bytes) + banks)));
+        assert_true(near(sum->wavefronts, sums * (f.references * banks + stores)));
+        assert_true(near(fill->chain_global + fill->chain_l2, walk_batches(t.a, t.b)) && fill->barriers == 1.0);
+        assert_true(sum->chain_global == 0.0 && sum->barriers == 0.0 && sum->chain_shared == sums / 8.0 * waits);
         whole += f.references == f.a * f.b;
     }
     assert_true(whole > 4);
@@ -371,14 +392,70 @@ static void test_instructions(void **state)
         for (uint32_t K = 2; K < 90; K++) {
             struct filter f = {9, 11, K, 1u << z}, more = {9, 11, K + 4, 1u << z};
             struct lm_kernel g = filter_kernel_global(&f, 64, 64), h = filter_kernel_global(&more, 64, 64);
-            struct lm_kernel t = filter_kernel_tile(&f, tile, 64, 64), u = filter_kernel_tile(&more, tile, 64, 64);
+            struct lm_kernel t[FILTER_PHASES], u[FILTER_PHASES];
+            filter_kernel_tile(&f, tile, 64, 64, t);
+            filter_kernel_tile(&more, tile, 64, 64, u);
             assert_true(h.instructions - g.instructions == 8.0 * global[z]);
-            assert_true(u.instructions - t.instructions == 8.0 * 4.0 * tiled[z]);
-            assert_true(g.instructions * 32.0 > g.useful && t.instructions * 32.0 > t.useful);
+            assert_true(u[1].instructions - t[1].instructions == 8.0 * 4.0 * tiled[z]);
+            assert_true(u[0].instructions == t[0].instructions);
+            assert_true(g.instructions * 32.0 > g.useful && t[1].instructions * 32.0 > t[1].useful);
         }
 }
 
+/* 9 terms of a 9 x 11 window: two turns of four and one. From global memory 17 operations round them, four a turn and a
+ * conversion, and the sum's 9; three rows, of which one comes from memory. From a tile of 32 x 32 elements each warp
+ * makes 4 sums. The tile is two times four rows of eight warps high, two loads wide: 4 batches, of which as much comes
+ * from memory as tiles do not overlap. */
+static void test_chains(void **state)
+{
+    (void)state;
+    const struct filter f = {9, 11, 9, 1}, twice = {9, 11, 9, 8};
+    const struct filter_tile tile = {40, 42};
+    struct lm_kernel g = filter_kernel_global(&f, 64, 64), d = filter_kernel_global(&twice, 64, 64);
+    struct lm_kernel t[FILTER_PHASES];
+    assert_true(g.chain_operations == 17 + 3 * (4 + 1) + 9 && d.chain_operations == 17 + 3 * 4 + 9);
+    assert_true(g.chain_global == 1 && g.chain_l2 == 2 && g.chain_shared == 0 && g.chain_constant == 6);
+    assert_true(g.constant_loads == 8 * 9 && g.constant_bytes == 72.0);
+    assert_true(d.constant_loads == 8 * 9 * 2 && d.constant_bytes == 144.0);
+    filter_kernel_tile(&f, tile, 64, 64, t);
+    assert_true(t[0].chain_operations == 4 * 10 && t[0].chain_constant == 4 && t[0].constant_loads == 0.0);
+    assert_true(near(t[0].chain_global, 4.0 * 72 * 74 / (4 * 40 * 42)));
+    assert_true(t[1].chain_operations == 4 * (16 + 3 * (3 + 1) + 9) && t[1].chain_constant == 4 * (1 + 3));
+    assert_true(t[1].constant_loads == 0.0);
+    filter_kernel_tile(&twice, tile, 64, 64, t);
+    assert_true(t[1].constant_loads == 4 * 9 * 2 && t[1].constant_bytes == 144.0);
+}
+
+/* A warp's instructions of all its life, floats: 40, turns of 25, 10 a term left over; from a tile 19 four times eight
+ * rows, 30 a sum, turns of 17, and 7 or 15 for one term left over, or for more. */
+static void test_left_over(void **state)
+{
+    (void)state;
+    static const double global[] = {40 + 50, 40 + 50 + 10, 40 + 50 + 20, 40 + 50 + 30}, tiled[] = {34, 41, 49, 49};
+    for (uint32_t left = 0; left < 4; left++) {
+        const struct filter f = {9, 11, 8 + left, 4};
+        const struct filter_tile tile = {40, 42};
+        struct lm_kernel t[FILTER_PHASES];
+        filter_kernel_tile(&f, tile, 64, 64, t);
+        assert_true(filter_kernel_global(&f, 64, 64).instructions == 8.0 * global[left]);
+        assert_true(t[1].instructions == 8.0 * 4.0 * (19.0 + 30.0 + tiled[left]));
+    }
+}
+
 /* ---- times ---- */
+
+struct both {
+    double refined[2], bound[2]; /* from global memory, from a tile */
+};
+
+static struct both times_of(const struct lm_machine *m, const struct filter *f, uint32_t size)
+{
+    const struct lm_phase_costs costs = filter_costs_known();
+    struct lm_kernel g = filter_kernel_global(f, size, size), t[FILTER_PHASES];
+    filter_kernel_tile(f, filter_tile_of(f, size, size, 49152), size, size, t);
+    return (struct both){{lm_time_phases(m, &costs, &g, 1), lm_time_phases(m, &costs, t, FILTER_PHASES)},
+                         {lm_time_stage(m, &g), lm_time_stage(m, &t[0]) + lm_time_stage(m, &t[1])}};
+}
 
 /* More terms take no less time, in both forms and both ways; and where a tile brings in 27 elements for one that makes
  * two references, criterion and times agree that it does not pay. */
@@ -388,26 +465,94 @@ static void test_times(void **state)
     const struct lm_machine m = made_machine();
     const uint32_t size = 4001;
     for (uint32_t z = 1; z <= 8; z *= 2) {
-        double before[4] = {0.0};
+        struct both before = {{0.0, 0.0}, {0.0, 0.0}};
         for (uint32_t K = 2; K <= 225; K += 13) {
             const struct filter f = {15, 15, K, z};
-            struct filter_tile tile = filter_tile_of(&f, size, size, 49152);
-            struct lm_kernel g = filter_kernel_global(&f, size, size), t = filter_kernel_tile(&f, tile, size, size);
-            double now[4] = {lm_time_kernel(&m, &g).seconds, lm_time_kernel(&m, &t).seconds, lm_time_stage(&m, &g),
-                             lm_time_stage(&m, &t)};
-            for (int way = 0; way < 4; way++) {
-                assert_true(now[way] >= before[way] && now[way] > 0.0 && now[way] < 1.0);
-                before[way] = now[way];
+            struct both now = times_of(&m, &f, size);
+            for (int way = 0; way < 2; way++) {
+                assert_true(now.refined[way] >= before.refined[way] && now.bound[way] >= before.bound[way]);
+                assert_true(now.refined[way] > 0.0 && now.refined[way] < now.bound[way] && now.bound[way] < 1.0);
             }
+            before = now;
         }
     }
     const struct filter far = {64, 64, 2, 8};
-    struct filter_tile tile = filter_tile_of(&far, size, size, 49152);
-    struct lm_kernel g = filter_kernel_global(&far, size, size), t = filter_kernel_tile(&far, tile, size, size);
+    struct both now = times_of(&m, &far, size);
     assert_int_equal(lm_caching_best(filter_window(&far), 49152).why, LM_CACHING_TOO_FEW);
-    assert_true(lm_time_kernel(&m, &t).seconds > lm_time_kernel(&m, &g).seconds);
-    assert_true(lm_time_stage(&m, &t) > lm_time_stage(&m, &g));
+    assert_true(now.refined[1] > now.refined[0] && now.bound[1] > now.bound[0]);
     assert_true(filter_operations(&far, 100.0) == 400.0);
+}
+
+/* What an H200 measured, of which the machine here has the latencies and rates: both ways within a quarter. */
+static void test_measured(void **state)
+{
+    (void)state;
+    struct lm_machine m = made_machine();
+    m.gpu.clock = 1.9756e9;
+    m.gpu.bandwidth = 4.078e12;
+    m.gpu.latency_global = 661.3;
+    m.gpu.latency_l2 = 287.5;
+    m.gpu.latency_shared = 29.1;
+    m.gpu.latency_constant = 34.1;
+    m.gpu.latency_operation = 4.41;
+    static const struct {
+        struct filter f;
+        double global, tile; /* us, 8,209 x 8,219 elements */
+    } point[] = {{{3, 3, 9, 2}, 292.5, 273.3},    {{9, 1, 3, 4}, 336.5, 232.4},    {{5, 5, 25, 4}, 476.0, 398.3},
+                 {{31, 31, 31, 4}, 784.7, 458.6}, {{64, 64, 3, 8}, 389.3, 3634.2}, {{100, 100, 2, 4}, 282.2, 6827.9}};
+    for (size_t k = 0; k < sizeof point / sizeof *point; k++) {
+        const struct lm_phase_costs costs = filter_costs_known();
+        const struct filter *f = &point[k].f;
+        struct lm_kernel g = filter_kernel_global(f, 8209, 8219), t[FILTER_PHASES];
+        filter_kernel_tile(f, filter_tile_of(f, 8209, 8219, 49152), 8209, 8219, t);
+        double global = 1e6 * lm_time_phases(&m, &costs, &g, 1);
+        double tile = 1e6 * lm_time_phases(&m, &costs, t, FILTER_PHASES);
+        assert_true(fabs(global / point[k].global - 1.0) < 0.25 && fabs(tile / point[k].tile - 1.0) < 0.25);
+        assert_true((tile < global) == (point[k].tile < point[k].global));
+    }
+}
+
+/* ---- the costs that a machine's file does not have ---- */
+
+static void probe_seconds(const struct lm_machine *m, struct lm_phase_costs costs, double seconds[FILTER_PROBES])
+{
+    for (int k = 0; k < FILTER_PROBES; k++) {
+        struct lm_kernel g = filter_kernel_global(&filter_probe[k], 8209, 8219);
+        seconds[k] = lm_time_phases(m, &costs, &g, 1);
+    }
+}
+
+/* From the seconds that known costs make the costs come back; costs of nothing, and less than that, are nothing. */
+static void test_costs(void **state)
+{
+    (void)state;
+    static const struct lm_phase_costs all[] = {{800.0, 256.0, 8.0}, {300.0, 100.0, 20.0}, {2000.0, 400.0, 5.0}};
+    const struct lm_machine m = made_machine();
+    double seconds[FILTER_PROBES];
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        probe_seconds(&m, all[k], seconds);
+        struct lm_phase_costs c = filter_costs(&m, 8209, 8219, seconds);
+        assert_true(fabs(c.turn - all[k].turn) < 0.01 * all[k].turn);
+        assert_true(fabs(c.constant_miss - all[k].constant_miss) < 0.01 * all[k].constant_miss);
+        assert_true(fabs(c.constant_near - all[k].constant_near) < 0.01 * all[k].constant_near);
+    }
+    const struct lm_phase_costs none = {0.0, 0.0, 0.0};
+    for (int faster = 0; faster < 2; faster++) {
+        probe_seconds(&m, none, seconds);
+        for (int k = 0; k < FILTER_PROBES; k++)
+            seconds[k] *= faster ? 0.5 : 1.0;
+        struct lm_phase_costs c = filter_costs(&m, 8209, 8219, seconds);
+        assert_true(c.turn < 1e-6 && c.constant_miss < 1e-6);
+    }
+}
+
+/* A probe is a filter, and the third one's constants are few beside the second's. */
+static void test_probes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < FILTER_PROBES; k++)
+        assert_true(filter_is_valid(&filter_probe[k]) && filter_probe[k].bytes == 4);
+    assert_true(4 * filter_probe[2].references < filter_probe[1].references && filter_probe[0].references == 2);
 }
 
 int main(void)
@@ -417,6 +562,8 @@ int main(void)
         cmocka_unit_test(test_terms),         cmocka_unit_test(test_scattered),    cmocka_unit_test(test_valid),
         cmocka_unit_test(test_fill),          cmocka_unit_test(test_tile),         cmocka_unit_test(test_global_counts),
         cmocka_unit_test(test_tile_counts),   cmocka_unit_test(test_instructions), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_chains),        cmocka_unit_test(test_left_over),    cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_costs),         cmocka_unit_test(test_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

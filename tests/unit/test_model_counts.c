@@ -53,6 +53,58 @@ static void test_measured_batch(void **state)
     check(lm_calls_score(LM_SCORE_NAIVE, lab, 878.0), 2634, 5268, 2634, 7902, 11.407, 0.221);
 }
 
+/* What no counter of a session shows. naive.c: of 3 (forward, updates) or 4 arrays a call (deltas), one comes first; a
+ * copy out a call. score.c: e's padding is cleared once a batch, the scores are asked for behind the kernels. */
+static void test_not_counted(void **state)
+{
+    struct lm_training_work w = {lab, 1.0, 1.0, 1.0, 128.0, 0.0, 0.0, 1};
+    (void)state;
+    struct lm_calls c = lm_calls_train(LM_TRAIN_NAIVE, &w);
+    assert_true(c.allocations == 6.0 * 3.0 + 2.0 * 4.0 && c.openings == 8.0 && c.behind == 8.0 && c.clears == 0.0);
+    c = lm_calls_score(LM_SCORE_NAIVE, lab, 10.0);
+    assert_true(c.allocations == 90.0 && c.openings == 30.0 && c.behind == 30.0 && c.clears == 0.0);
+    c = lm_calls_score(LM_SCORE_RESIDENT, lab, 10.0);
+    assert_true(c.openings == 0.0 && c.behind == 10.0 && c.clears == 1.0);
+    c = lm_calls_score(LM_SCORE_FUSED, lab, 65537.0); /* two parts */
+    assert_true(c.behind == 2.0 && c.clears == 1.0);
+    c = lm_calls_score(LM_SCORE_PIPE, lab, 65537.0);
+    assert_true(c.behind == 0.0 && c.clears == 0.0);
+    w = the_lab(51.0);
+    assert_true(lm_calls_train(LM_TRAIN_WHOLE, &w).clears == 1.0); /* losses of 51 epochs */
+    assert_true(lm_calls_train(LM_TRAIN_BATCH, &w).clears == 0.0);
+    w.step_seconds = 1e-3; /* parts of an epoch */
+    assert_true(lm_calls_train(LM_TRAIN_WHOLE, &w).clears == 0.0);
+    assert_true(lm_calls_first(LM_TRAIN_WHOLE, &w).openings == 1.0);
+}
+
+/* Groups of four: 64 x 32 + 32 x 16 + 16 x 16; outputs in whole vectors of 16: 64 x 32 + 24 x 16 + 12 x 16. */
+static void test_padded_products(void **state)
+{
+    (void)state;
+    assert_true(lm_padded_products(lab, 4.0) == 2816.0);
+    assert_true(lm_padded_products((struct lm_shape){24, 12}, 16.0) == 2624.0);
+    assert_true(lm_padded_products((struct lm_shape){5, 3}, 1.0) == 64 * 5 + 8 * 3 + 4 * 15);
+}
+
+/* fused: a warp has 8, 4 and 4 neurons of the three layers, and waits 4, 2 and 1 times for weights and once for a bias:
+ * 8 x 5 + 4 x 3 + 4 x 2. shared: 16 rows of 69 floats by 128 threads, four loads each on their way: 3 waits, and one
+ * for the biases; a thread has as many samples as there are groups of 8, 8 at the most. */
+static void test_cold_weights(void **state)
+{
+    struct lm_kernel k[LM_MOST_KERNELS];
+    (void)state;
+    lm_kernels_score(LM_SCORE_FUSED, lab, 878.0, 132.0, k);
+    assert_true(k[0].chain_cold == 60.0 && k[0].chain_shared == 60.0 && k[0].chain_global == 4.0);
+    lm_kernels_score(LM_SCORE_FUSED, lab, 1.0, 132.0, k);
+    assert_true(k[0].chain_global == 1.0);
+    static const double each[][2] = {{1, 1}, {8, 1}, {9, 2}, {64, 8}, {1000, 8}};
+    for (int i = 0; i < 5; i++) {
+        lm_kernels_score(LM_SCORE_SHARED, lab, each[i][0], 132.0, k);
+        assert_true(k[0].chain_cold == 4.0 && k[0].chain_global == each[i][1] * 4.0);
+        assert_true(k[1].chain_global == each[i][1] * 2.0);
+    }
+}
+
 /* The lab's own programs, a sample: the counts that the lab published. */
 static void test_the_labs_programs(void **state)
 {
@@ -207,6 +259,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_measured_training),
         cmocka_unit_test(test_measured_batch),
+        cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_padded_products),
+        cmocka_unit_test(test_cold_weights),
         cmocka_unit_test(test_the_labs_programs),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_split),

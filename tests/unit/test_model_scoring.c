@@ -44,7 +44,7 @@ static struct lm_machine only_copies(void)
     m.gpu.clock = 1e30;
     m.gpu.l2_bandwidth = m.gpu.bandwidth = 1e30;
     m.gpu.launch = m.gpu.launch_wait = 1e-30;
-    m.gpu.staging = 1e9;
+    m.gpu.staging = m.gpu.staging_cache = m.gpu.staging_far = 1e9; /* wherever the networks are */
     m.gpu.in_pageable = (struct lm_copy_cost){1e-3, 1e6};
     m.gpu.in_pinned = (struct lm_copy_cost){2e-3, 2e9};
     m.gpu.out_pinned = (struct lm_copy_cost){3e-3, 4e9};
