@@ -1,12 +1,15 @@
 /* calibrate_cpu.c: the processor's part of a calibration. See calibrate.h.
  *
  * A core is not always as fast: its clock changes, and on a machine that others use, too, its neighbours have their
- * part of it, for seconds at a time. So nothing is measured nine times in a row: a round measures every number once,
- * one way after the other, and the medians are over rounds that lie as far apart as the calibration lasts.
+ * part of it, for seconds at a time, and not of every core. So nothing is measured nine times in a row: a round
+ * measures every number once, one way after the other, on another core than the last one, and the medians are over
+ * rounds that lie as far apart as the calibration lasts.
  */
 #include "calibrate.h"
 
+#include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -190,17 +193,23 @@ static int measure_threads(struct rounds *c, struct lm_error *err)
     return code;
 }
 
-/* By the fastest way: a batch far larger than the caches, by one core; all cores: as many trainings as threads, and a
- * batch as many times as large. What is noted is turned into the machine's numbers by `finish`. */
+/* By the fastest way. What is noted is turned into the machine's numbers by `finish`. A batch far larger than the
+ * caches, by one core: */
+static int measure_far(struct rounds *c, struct lm_error *err)
+{
+    double far = 0.0;
+    int code = time_scoring(c, c->fastest, c->session[c->fastest], FAR_ROWS, 1, &far, err);
+    note(c, &c->out->machine.cpu.stream, far);
+    return code;
+}
+
+/* By all cores as many trainings as threads, and a batch as many times as large. */
 static int measure_all(struct rounds *c, struct lm_error *err)
 {
     struct lm_machine *m = &c->out->machine;
     const size_t threads = (size_t)c->threaded.threads;
-    double far = 0.0, train = 0.0, batch = 1.0;
-    int code = time_scoring(c, c->fastest, c->session[c->fastest], FAR_ROWS, 1, &far, err);
-    note(c, &m->cpu.stream, far);
-    if (code == LM_OK)
-        code = time_training(c, c->fastest, c->all, THE_SHAPE, threads, &train, NULL, err);
+    double train = 0.0, batch = 1.0;
+    int code = time_training(c, c->fastest, c->all, THE_SHAPE, threads, &train, NULL, err);
     note(c, &m->cpu.train_all, train);
     if (code == LM_OK)
         code = time_scoring(c, c->fastest, c->all, ROWS * threads, 1, &batch, err);
@@ -326,8 +335,22 @@ static void close_all(struct rounds *c)
     free(c);
 }
 
+/* This thread alone, to one of the cores that it may use: as many of them as there are rounds, spread over all. A
+ * system that does not allow it leaves it where it is. */
+static void take_core(const cpu_set_t *all, int round)
+{
+    const int cores = CPU_COUNT(all),
+              wanted = cores > ROUNDS ? round * cores / ROUNDS : round % (cores > 0 ? cores : 1);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0, k = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, all) && k++ == wanted)
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 /* The slow ways take most of a round's time, and every third one has them. */
-static int one_round(struct rounds *c, struct lm_error *err)
+static int one_core(struct rounds *c, struct lm_error *err)
 {
     double start = now(), had = processor();
     int code = LM_OK;
@@ -336,6 +359,18 @@ static int one_round(struct rounds *c, struct lm_error *err)
             code = measure_way(c, way, err);
     c->wall += now() - start;
     c->had += processor() - had;
+    return code == LM_OK ? measure_far(c, err) : code;
+}
+
+static int one_round(struct rounds *c, struct lm_error *err)
+{
+    cpu_set_t all; /* threads may use what the thread may that starts them */
+    int known = sched_getaffinity(0, sizeof all, &all) == 0;
+    if (known)
+        take_core(&all, c->done);
+    int code = one_core(c, err);
+    if (known)
+        sched_setaffinity(0, sizeof all, &all);
     c->done++;
     return code == LM_OK ? measure_all(c, err) : code;
 }
@@ -352,10 +387,10 @@ static void finish(struct rounds *c)
     m->cpu.stream = (FAR_ROWS * (cost.bytes_in + cost.bytes_out) - LM_CACHED_BYTES) / (more > 1e-6 ? more : 1e-6);
     double arithmetic = lm_cpu_batch((enum lm_cpu_way)c->fastest) * cost.flops / rate;
     m->cpu.call = m->cpu.call > arithmetic ? m->cpu.call - arithmetic : 0.0;
-    m->cpu.train_all /= m->cpu.train[c->fastest];
+    m->cpu.train_all = fmin(m->cpu.train_all / m->cpu.train[c->fastest], threads);
     double batch = m->cpu.infer_all - lm_time_threads(m, threads);
     batch = batch > 0.5 * m->cpu.infer_all ? batch : 0.5 * m->cpu.infer_all; /* threads that start beside the work */
-    m->cpu.infer_all = threads * ROWS * cost.flops / rate / batch;
+    m->cpu.infer_all = fmin(threads * ROWS * cost.flops / rate / batch, threads);
 }
 
 static int begin(struct rounds *c, struct lm_error *err)
