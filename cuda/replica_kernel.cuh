@@ -27,7 +27,7 @@
 
 /* Vectors of 16 lie as p16 below says; x, a1 by partial sums. */
 struct lm_warp_memory {
-    float x[2 * 64]; /* this step's sample and the next one's */
+    float x[2 * 64]; /* this step's sample; beside it the one before, and then the next one */
     float p1[4 * 32];
     float a1[32], t1[32];
     float a2[32], t3[32], d2[32], t2[32];

@@ -191,11 +191,12 @@ static int measure(const struct lm_call *call, const char *path, struct lm_calib
     int code = measure_file(path, out, err);
     if (code == LM_OK)
         code = lm_source_problem(call->world, call->options, 1337, &problem, err);
+    problem.threads = lm_cpu_threads(1); /* as a job's rank has them: they share in what follows a kernel */
     if (gpu.code == LM_OK)
         out->machine.gpu.context = context;
     struct on_device part = {&problem, out};
     if (code == LM_OK)
-        code = lm_calibrate_cpu(&problem, lm_cpu_threads(1), gpu.code == LM_OK ? measure_gpu : NULL, &part, out, err);
+        code = lm_calibrate_cpu(&problem, problem.threads, gpu.code == LM_OK ? measure_gpu : NULL, &part, out, err);
     if (code == LM_OK && out->had < 0.9)
         lm_note(world,
                 "one core's part had the core for %.0f %% of its time: others were at work, so its numbers are too low",

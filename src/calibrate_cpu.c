@@ -369,8 +369,8 @@ static int one_round(struct rounds *c, struct lm_error *err)
     if (known)
         take_core(&all, c->done);
     int code = one_core(c, err);
-    if (known)
-        sched_setaffinity(0, sizeof all, &all);
+    if (known && sched_setaffinity(0, sizeof all, &all) != 0 && code == LM_OK)
+        code = lm_fail(err, LM_FAILED, "the cores that this process may use could not be had back after measuring one");
     c->done++;
     return code == LM_OK ? measure_all(c, err) : code;
 }

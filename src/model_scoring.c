@@ -27,7 +27,7 @@ static double one_network(const struct lm_machine *machine, enum lm_train_way wa
 }
 
 /* So many networks at a time: the host packs them into pinned memory, copies, launches and waits, copies back; before
- * the first the samples are brought. */
+ * the first the samples are brought. Packing is counted as one core's: on a rank of several cores it takes less. */
 static double all_together(const struct lm_machine *machine, double networks, double test)
 {
     if (networks <= 0.0)

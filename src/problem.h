@@ -19,7 +19,7 @@ struct lm_samples {
 struct lm_problem {
     struct lm_samples train, validation, test; /* validation.n is 0 without a hold-out */
     uint64_t count[LM_CLASSES];                /* samples of each letter in the whole data set: see order.h */
-    int threads;                               /* that a CPU backend may use; 0 means 1. Never part of an answer */
+    int threads; /* of the host's that a backend may use; 0 means 1. Never part of an answer */
 };
 
 /* Gathers and normalises the samples of a split. */

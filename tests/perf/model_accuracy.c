@@ -163,7 +163,7 @@ static void *open_for(struct bench *b, const struct lm_prediction *p, const stru
     struct lm_error err;
     void *session = NULL;
     *backend = lm_calibrate_backend(p->device);
-    b->problem.threads = strcmp(p->where, "all cores") == 0 ? (int)b->machine.cpu.cores : 1;
+    b->problem.threads = p->gpu || strcmp(p->where, "all cores") == 0 ? (int)b->machine.cpu.cores : 1;
     if (!*backend || (*backend)->probe(&err) != LM_OK)
         return NULL;
     if ((*backend)->open(&b->problem, &session, &err) != LM_OK)
